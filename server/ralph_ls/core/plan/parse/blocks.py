@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
-from ralph_ls.core.plan.parse.items import PlanItemDraft
+from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_state
 from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
@@ -408,6 +408,13 @@ class PlanBlock:
             its_class = _class_of(item)
             is_open = with_signs and item.written_state not in SETTLED_STATES
             if its_class not in STATED or (its_class is HeadingClass.SIGNED and is_open):
+                yield item
+
+    def numbered_lines(self) -> Iterator[PlanItemDraft]:
+        """The numbered items without a box that nothing is around of."""
+        for item in self._items:
+            is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.text
+            if is_item and item.is_numbered and item.box is None and item.parent is None:
                 yield item
 
     def guessed_headings(self) -> Iterator[PlanItemDraft]:

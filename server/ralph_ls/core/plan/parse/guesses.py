@@ -11,11 +11,13 @@ from itertools import pairwise
 from ralph_ls.core.plan.model import GuessCause, PlanGuess, TaskKind
 from ralph_ls.core.plan.parse.blocks import BlockReading
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.items import describes_task
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, opens_with_tag, read_columns
 from ralph_ls.core.plan.parse.section_words import NUMBERED
 from ralph_ls.core.plan.parse.state_words import find_sign
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
+from ralph_ls.core.plan.parse.titles import is_no_task
 from ralph_ls.protocol.task_words import TaskState
 
 _NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
@@ -35,9 +37,12 @@ def find_guesses(
             if cause is not None:
                 named = _name_of(row, text, cause)
                 found.setdefault(cause, []).append((first + row.line, named))
-    unread = list(_unread(placed, context))
+    lines = list(_unread_lines(placed, context))
+    unread = list(_unread(placed, context, {section for _, section in lines}))
     if unread:
         found[GuessCause.UNREAD_HEADINGS] = unread
+    if lines:
+        found[GuessCause.UNREAD_LINES] = [(line, section.title) for line, section in lines]
     return tuple(
         PlanGuess(
             cause=cause,
@@ -91,11 +96,16 @@ def _name_of(row: ParsedRow, text: str, cause: GuessCause) -> str:
 
 
 def _unread(
-    placed: Sequence[tuple[BlockReading, int, int]], context: PlanContext
+    placed: Sequence[tuple[BlockReading, int, int]],
+    context: PlanContext,
+    listed: Collection[HeadingSection],
 ) -> Iterator[tuple[int, str]]:
-    """The headings that are named like tasks or steps, are none, and have none below them."""
+    """The headings that are named like tasks or steps, are none, and have none below them.
+
+    What is ``listed`` has lines that are reported instead.
+    """
     occupied: set[HeadingSection] = set()
-    for section in context.headings:
+    for section in (*context.headings, *listed):
         occupied.update(_with_parents(section))
     for reading, _, _ in placed:
         for section in reading.occupied():
@@ -111,6 +121,36 @@ def _unread(
                 occupied.update(_with_parents(section))
     unread += _unread_chapters(placed, occupied)
     return iter(sorted(unread))
+
+
+def _unread_lines(
+    placed: Sequence[tuple[BlockReading, int, int]], context: PlanContext
+) -> Iterator[tuple[int, HeadingSection]]:
+    """The numbered lines that may be tasks and are none, because there are boxes elsewhere.
+
+    Those of phases and the like; those of any section where all boxes are of criteria. What is
+    numbered below ``Task 3`` says how.
+    """
+    if not (context.has_box or context.has_criteria):
+        return
+    for reading, first, _ in placed:
+        read = {row.line for row in reading.guessable()}
+        labelled = {item.section for item in reading.block.numbered_lines() if item.is_for_tasks}
+        for item in reading.block.numbered_lines():
+            section = item.section
+            is_step = section.name is not None or section.is_for_tasks or section.holds_steps
+            is_chapter = section.level > 0 and not section.is_title
+            is_asked = is_chapter and (is_step or context.has_criteria)
+            is_aside = item.is_for_tasks is False and section in labelled
+            if item.line in read or not is_asked or is_aside or section.is_done:
+                continue
+            is_open = section.kind in {SectionKind.PLAIN, SectionKind.TASKS}
+            around = set(_with_parents(section))
+            is_how = not context.headings.isdisjoint(around) or any(
+                one.name is HeadingClass.TASK for one in around
+            )
+            if is_open and not is_how and not (describes_task(item.text) or is_no_task(item.text)):
+                yield first + item.line, section
 
 
 def _unread_chapters(

@@ -370,6 +370,7 @@ def _context_of(
         dialect=dialect,
         has_lists=known.totals.listed > 0,
         has_signs=known.has_box and known.totals.ornaments < _ORNATE,
+        has_criteria=0 < known.totals.boxes == known.totals.criteria,
         has_step_rows=RowClass.STEP in known.others,
     )
     if not classes:

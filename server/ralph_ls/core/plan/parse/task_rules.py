@@ -58,6 +58,8 @@ class PlanContext(NamedTuple):
     """Some section that is named for tasks has items, so that those below the title are prose."""
     has_signs: bool = False
     """An emoji in front of a heading may be a state, and is none, because there are boxes."""
+    has_criteria: bool = False
+    """All boxes are of criteria, which say when the work is done."""
     has_step_rows: bool = False
     """A table gives the states of the parts of the work, so that their numbered items have none."""
 
