@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from ralph_ls.cli.context import CommandWorktree, current_worktree
@@ -35,6 +36,13 @@ def list_plans(*, as_json: bool) -> None:
         plans = tuple(_row(*row, is_chosen=_is_at(chosen, row[0])) for row in rows)
         emit_document(PlansResult(plans=plans))
         return
+    _show(root, rows, chosen)
+
+
+def _show(
+    root: Path, rows: Sequence[tuple[DetectedPlan, int, int]], chosen: PlanLocation | None
+) -> None:
+    found = [one for one, _, _ in rows]
     width = max(len(one.name) for one in found)
     for one, done, total in rows:
         mark = "▸" if _is_at(chosen, one) else " "

@@ -15,8 +15,8 @@ The checks, by code:
 - ``open-under-completed``: a heading such as "Completed" says that a task is done, and its box says
   that it is not; the box counts.
 - ``lines-read-as-tasks``, ``lines-read-as-done``, ``headings-read-as-tasks``,
-  ``headings-not-read``, ``lines-not-read``, ``table-read-by-column``: the plan leaves open what is meant, and this is
-  how it was read; one remark for each, with a count.
+  ``headings-not-read``, ``lines-not-read``, ``table-read-by-column``: the plan leaves open what is
+  meant, and this is how it was read; one remark for each, with a count.
 
 ``tick-without-change`` and other checks of an agent's work need a run and are not made here.
 Checks change nothing; ``quick_fixes`` has the edits.

@@ -37,12 +37,9 @@ def find_guesses(
             if cause is not None:
                 named = _name_of(row, text, cause)
                 found.setdefault(cause, []).append((first + row.line, named))
-    lines = list(_unread_lines(placed, context))
-    unread = list(_unread(placed, context, {section for _, section in lines}))
-    if unread:
-        found[GuessCause.UNREAD_HEADINGS] = unread
-    if lines:
-        found[GuessCause.UNREAD_LINES] = [(line, section.title) for line, section in lines]
+    unread = list(_unread_lines(placed, context))
+    found[GuessCause.UNREAD_HEADINGS] = list(_unread(placed, context, {one for _, one in unread}))
+    found[GuessCause.UNREAD_LINES] = [(line, section.title) for line, section in unread]
     return tuple(
         PlanGuess(
             cause=cause,
@@ -50,6 +47,7 @@ def find_guesses(
             names=tuple(dict.fromkeys(name for _, name in lines if name)),
         )
         for cause, lines in found.items()
+        if lines
     )
 
 
@@ -126,31 +124,32 @@ def _unread(
 def _unread_lines(
     placed: Sequence[tuple[BlockReading, int, int]], context: PlanContext
 ) -> Iterator[tuple[int, HeadingSection]]:
-    """The numbered lines that may be tasks and are none, because there are boxes elsewhere.
-
-    Those of phases and the like; those of any section where all boxes are of criteria. What is
-    numbered below ``Task 3`` says how.
-    """
-    if not (context.has_box or context.has_criteria):
-        return
-    for reading, first, _ in placed:
+    """The numbered lines that may be tasks and are none, because there are boxes elsewhere."""
+    for reading, first, _ in placed if context.has_box or context.has_criteria else ():
         read = {row.line for row in reading.guessable()}
-        labelled = {item.section for item in reading.block.numbered_lines() if item.is_for_tasks}
-        for item in reading.block.numbered_lines():
-            section = item.section
-            is_step = section.name is not None or section.is_for_tasks or section.holds_steps
-            is_chapter = section.level > 0 and not section.is_title
-            is_asked = is_chapter and (is_step or context.has_criteria)
-            is_aside = item.is_for_tasks is False and section in labelled
-            if item.line in read or not is_asked or is_aside or section.is_done:
-                continue
-            is_open = section.kind in {SectionKind.PLAIN, SectionKind.TASKS}
-            around = set(_with_parents(section))
-            is_how = not context.headings.isdisjoint(around) or any(
-                one.name is HeadingClass.TASK for one in around
-            )
-            if is_open and not is_how and not (describes_task(item.text) or is_no_task(item.text)):
-                yield first + item.line, section
+        lines = [item for item in reading.block.numbered_lines() if item.line not in read]
+        labelled = {item.section for item in lines if item.is_for_tasks}
+        yield from (
+            (first + item.line, item.section)
+            for item in lines
+            if _may_hold_tasks(item.section, context)
+            and not (item.is_for_tasks is False and item.section in labelled)
+            and not (describes_task(item.text) or is_no_task(item.text))
+        )
+
+
+def _may_hold_tasks(section: HeadingSection, context: PlanContext) -> bool:
+    """Whether numbered lines there may be tasks: in phases and the like, not below ``Task 3``.
+
+    In any section where all boxes are of criteria.
+    """
+    is_chapter = section.level > 0 and not section.is_title and not section.is_done
+    if not is_chapter or section.kind not in {SectionKind.PLAIN, SectionKind.TASKS}:
+        return False
+    is_named = section.name is not None or section.is_for_tasks or section.holds_steps
+    around = set(_with_parents(section))
+    is_how = any(one.name is HeadingClass.TASK for one in around) or bool(around & context.headings)
+    return (is_named or context.has_criteria) and not is_how
 
 
 def _unread_chapters(

@@ -379,20 +379,26 @@ def _context_of(
     for block in blocks:
         for section in block.read_in(context).occupied():
             _occupy(section, occupied)
-    around = {
-        section.parent
-        for block in blocks
-        for section, its_class in block.headings
-        if its_class in _BESIDE.values()
-    }
     headings: set[HeadingSection] = set()
-    for block in reversed(blocks):
-        for section, its_class in reversed(block.headings):
-            is_meant = not known.has_box or its_class not in _BESIDE or _is_beside(section, around)
-            if its_class in classes and section not in occupied and is_meant:
-                headings.add(section)
-                _occupy(section.parent, occupied)
+    for section in _named_sections(known, classes, blocks):
+        if section not in occupied:
+            headings.add(section)
+            _occupy(section.parent, occupied)
     return context._replace(headings=frozenset(headings))
+
+
+def _named_sections(
+    known: _Known, classes: Collection[HeadingClass], blocks: Sequence[PlanBlock]
+) -> list[HeadingSection]:
+    """The sections of the headings of these classes, the last one first."""
+    found = [one for block in reversed(blocks) for one in reversed(block.headings)]
+    around = {section.parent for section, its_class in found if its_class in _BESIDE.values()}
+    return [
+        section
+        for section, its_class in found
+        if its_class in classes
+        and (not known.has_box or its_class not in _BESIDE or _is_beside(section, around))
+    ]
 
 
 def _is_beside(section: HeadingSection, around: Collection[HeadingSection | None]) -> bool:
