@@ -1218,9 +1218,12 @@ export type Forbidden = (typeof FORBIDDENS)[number];
 
 /** A plan that a run could work on. */
 export interface FoundPlan {
-  /** What `ralph run --plan` takes: of a feature or a change its name, else the path. */
+  /** What `ralph run --plan` takes: the name of a feature, a change or a tag, else the path. */
   readonly name: string;
-  /** Relative to the work tree's root. */
+  /**
+   * Relative to the work tree's root, as `paths.plan` has it: with `#TAG` for a tag of Task
+   * Master that is not its current one.
+   */
   readonly path: string;
   readonly format: string;
   /** Of the format, as its users call it. */
@@ -2027,8 +2030,10 @@ export interface PlanChanged {
   readonly done: readonly string[];
 }
 
-/** Plans that are stored elsewhere. */
+/** Plans of which a repository has several in one place. */
 export interface PlanConfig {
+  /** The tag of Task Master that is the plan. Unset: its current one. */
+  readonly tag?: string;
   readonly github: GithubQueueConfig;
 }
 

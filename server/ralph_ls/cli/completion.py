@@ -234,9 +234,9 @@ def _tasks_of_plan(known: Mapping[str, Any]) -> Iterator[Candidate]:
 
 def _plans(_: Mapping[str, Any]) -> list[Candidate]:
     """The names of the plans of other tools; without any, files."""
-    from ralph_ls.store.project.detection import detect_plans
+    from ralph_ls.store.project.plan_choice import all_plans
 
-    names = {one.name: one.path for one in detect_plans(_root())}
+    names = {one.name: one.address for one in all_plans(_root())}
     found = [(name, path) for name, path in names.items() if PLAIN.fullmatch(name)]
     return found[:MOST] or [(FILES, "")]
 

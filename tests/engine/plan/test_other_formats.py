@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.store.project.plan_documents import ignored_tag_of
+from ralph_ls.store.project.plan_choice import current_tag_of
 from tests.engine.project_builder import git
 from tests.engine.ralph_runner import Project, told
 
@@ -86,35 +86,67 @@ def test_what_an_agent_may_not_change_is_restored(project: Project) -> None:
     assert project.file(path).read_text(encoding="utf-8") == f'{head}"done"{pay}"pending"{rest}'
 
 
-@pytest.mark.slow
-def test_a_current_tag_that_is_not_read_is_reported(project: Project) -> None:
-    with_sample(project, "task-master").agent("work; commit")
+def with_tags(project: Project) -> tuple[Path, str]:
+    """A project whose current tag is ``dev``; its file of tasks, and the text of that."""
+    with_sample(project, "task-master")
     tasks, state = (project.file(f".taskmaster/{name}") for name in TAGS)
-    tags = {**json.loads(tasks.read_text(encoding="utf-8")), "dev": {"tasks": []}}
-    tasks.write_text(json.dumps(tags), encoding="utf-8")
-    warning = "Task Master's current tag dev is not the one that is read"
-    for text, is_warned in [('{"currentTag": "dev"}', True), ('{"currentTag": "dev', False)]:
-        state.write_text(text, encoding="utf-8")
-        assert (warning in project.tell("doctor").stdout) is is_warned
-        assert (warning in project.tell("plan").stdout) is is_warned
-        switched = "work; sed -i s/dev/master/ .taskmaster/state.json; commit"
-        done = project.agent(switched).run("1", "--json")
-        codes = [one.code for one in told(done, "warned")]
-        assert ("task-tag-not-read" in codes) is is_warned
-        (started,) = told(done, "iterationStarted")
-        assert started.task.title == "Pay by card", "the run keeps its tag"
+    dev = {"tasks": [{"id": 7, "title": "Log in", "status": "pending"}]}
+    known = {**json.loads(tasks.read_text(encoding="utf-8")), "dev": dev}
+    tasks.write_text(json.dumps(known, indent=2), encoding="utf-8")
+    state.write_text('{"currentTag": "dev"}', encoding="utf-8")
+    return tasks, tasks.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_run_works_on_the_tag_that_is_current_when_it_starts(project: Project) -> None:
+    tasks, text = with_tags(project)
+    assert "Next: Log in" in project.tell("plan").stdout
+    assert "0/1 tasks done" in project.tell("plan", "--all").stdout
+    switch = "work; sed -i s/dev/master/ .taskmaster/state.json; commit"
+    begun = project.agent(switch).run("1", "--json")
+    assert "Next: Pay by card" in project.tell("plan").stdout
+    close = f"work; sed -i '/Log in/,$s/pending/done/' .taskmaster/{TAGS[0]}; commit"
+    resumed = project.agent(close).run("1", "--resume", "--json")
+    for one in (begun, resumed):
+        assert [event.task.id for event in told(one, "iterationStarted")] == ["dev:7"]
+    assert [event.done for event in told(resumed, "planChanged")] == [("dev:7",)]
+    head, _, rest = text.rpartition("pending")
+    assert tasks.read_text(encoding="utf-8") == f"{head}done{rest}"
+
+
+@pytest.mark.slow
+def test_a_tag_is_chosen_by_its_name_or_behind_the_path(project: Project) -> None:
+    tasks, text = with_tags(project)
+    rows = json.loads(project.tell("plan", "--all", "--json").stdout)["plans"]
+    path = f".taskmaster/{TAGS[0]}"
+    known = [(one["name"], one["path"], one["total"], one["chosen"]) for one in rows]
+    assert known == [("master", f"{path}#master", 5, False), ("dev", path, 1, True)]
+    for name in ("master", f"{path}#master"):
+        assert "Next: Pay by card" in project.tell("plan", name).stdout
+    project.tell("config", "set", "paths.plan", f"{path}#master")
+    assert "Next: Pay by card" in project.tell("plan").stdout
+    spoil = f"work; sed -i 's/Log in/Log out/' .taskmaster/{TAGS[0]}; commit"
+    done = project.agent(spoil).run("1", "--json", "--plan", "dev")
+    assert [event.task.id for event in told(done, "iterationStarted")] == ["dev:7"]
+    assert tasks.read_text(encoding="utf-8") == text
+    missing = project.run("1", "--plan", f"{path}#gone")
+    assert "there is no tag gone; the tags are: master, dev" in missing.stderr
 
 
 def test_a_state_of_task_master_that_is_no_file_is_none(tmp_path: Path) -> None:
-    path, text = f".taskmaster/{TAGS[0]}", '{"master": {"tasks": []}, "dev": {"tasks": []}}'
-    assert ignored_tag_of(tmp_path, path, text) == ""
-    state = tmp_path / ".taskmaster" / TAGS[1]
+    path = f".taskmaster/{TAGS[0]}"
+    tasks, state = tmp_path / path, tmp_path / ".taskmaster" / TAGS[1]
+    tasks.parent.mkdir(parents=True)
+    tasks.write_text('{"master": {"tasks": []}, "dev": {"tasks": []}}', encoding="utf-8")
+    assert current_tag_of(tmp_path, path) == ""
     state.mkdir(parents=True)
-    assert ignored_tag_of(tmp_path, path, text) == ""
+    assert current_tag_of(tmp_path, path) == ""
     state.rmdir()
     state.write_bytes(b'{"currentTag": "dev", "x": "\xff"}')
-    assert ignored_tag_of(tmp_path, path, text) == "dev"
-    assert ignored_tag_of(tmp_path, "tasks/tasks.json", text) == ""
+    assert current_tag_of(tmp_path, path) == "dev"
+    assert current_tag_of(tmp_path, "tasks/tasks.json") == ""
+    state.write_text('{"currentTag": "gone"}', encoding="utf-8")
+    assert current_tag_of(tmp_path, path) == ""
 
 
 @pytest.mark.slow

@@ -90,8 +90,8 @@ def _plan_of_tool(root: Path, plans: Sequence[DetectedPlan], *, asks: bool) -> D
         return plans[0] if plans else None
     if not (asks and sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(several_plans(plans))
-    path = ask_plan(root, plans)
-    return next(one for one in plans if one.path == path)
+    address = ask_plan(root, plans)
+    return next(one for one in plans if one.address == address)
 
 
 def _writes(root: Path, found: ExistingSetup) -> list[_Write]:

@@ -55,8 +55,7 @@ from ralph_ls.protocol.verb_output import PlanTasks, ReadOutput
 from ralph_ls.store.files import read_regular, size_in_words
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.plan_choice import plan_path
-from ralph_ls.store.project.plan_documents import ignored_tag_of, tag_not_read
+from ralph_ls.store.project.plan_choice import current_tag_of, plan_path, split_address
 from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
 from ralph_ls.store.project.plan_folder import read_plan_file
 from ralph_ls.store.run.pruning import read_pruned
@@ -115,6 +114,7 @@ def show_plan(
         place.kind,
         optional_sections=config.optional_sections,
         skip_review=config.skip_review,
+        tag=place.tag,
     )
     parsed = _with_checks(parsed, text, place.kind, config)
     if as_json:
@@ -122,8 +122,6 @@ def show_plan(
     else:
         print_text(_summary(parsed, text, place.kind, config))
         _show_plan(parsed)
-        if place.kind is PlanKind.TASK_MASTER and (tag := _ignored_tag(place, text)):
-            print_text(f"{tag_not_read(tag)}; move its tasks with: task-master move")
 
 
 def read_output(
@@ -249,21 +247,14 @@ def _named_plan(named: str, config: Config) -> PlanLocation:
         root = current_worktree().worktree.root
     except RalphError:
         root = Path.cwd()
-    path = Path(named).absolute()
-    if not path.exists() and (other := plan_path(root, named)) != named:
-        path = root / other
+    path, tag = Path(named).absolute(), ""
+    if not path.exists():
+        address = plan_path(root, named)
+        other, tag = split_address(address)
+        path = path if address == named and not tag else root / other
     place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
-    return PlanLocation(path=str(path), kind=format_of_file(place, kind).name)
-
-
-def _ignored_tag(place: PlanLocation, text: str) -> str:
-    try:
-        root = current_worktree().worktree.root
-    except RalphError:
-        return ""
-    path = root / place.path
-    shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
-    return ignored_tag_of(root, shown, text)
+    tag = tag or current_tag_of(root, place)
+    return PlanLocation(path=str(path), kind=format_of_file(place, kind).name, tag=tag)
 
 
 def _queue(named: str) -> tuple[PlanLocation, str] | None:

@@ -18,6 +18,7 @@ from ralph_ls.cli.context import CommandWorktree
 from ralph_ls.cli.output import print_text
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.dispatch import parse_plan
+from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.specs import FOLDER
 from ralph_ls.core.plurals import count_of
@@ -100,14 +101,15 @@ def _plan_of(root: Path, profile: ProfileName, config: Config) -> tuple[str, int
     names = (config.paths.plan,) if config.paths.plan else profile_of(profile).plan_files
     found = next((name for name in names if (root / name).is_file()), None)
     if found is not None:
-        return found, _n_open(read_existing_text(root, found) or "", kind)
+        text, known = read_existing_text(root, found) or "", format_of_plan(found, kind).name
+        return found, _n_open(text, known, config.plan.tag or "")
     is_written_later = profile is ProfileName.SPEC and find_specs(root)
     return (f"{FOLDER}/", None) if is_written_later else ("", None)
 
 
-def _n_open(text: str, kind: PlanKind) -> int:
+def _n_open(text: str, kind: PlanKind, tag: str = "") -> int:
     """The number of open tasks in the text of a plan."""
-    tasks = parse_plan(text, kind).plan.tasks
+    tasks = parse_plan(text, kind, tag=tag).plan.tasks
     return sum(task.state not in {TaskState.DONE, TaskState.SKIPPED} for task in tasks)
 
 

@@ -197,16 +197,16 @@ def ask_plan(root: Path, plans: Sequence[DetectedPlan]) -> str:
     print_text("There are several plans:")
     for number, one in enumerate(plans, 1):
         done, total = progress_of(root, one)
-        print_text(f"{number:3}  {one.name}  {done}/{total} tasks done  {one.path}")
+        print_text(f"{number:3}  {one.name}  {done}/{total} tasks done  {one.address}")
 
     def checked(typed: str) -> str:
         word = typed.strip()
         if word.isdecimal() and 1 <= int(word) <= len(plans):
-            return plans[int(word) - 1].path
+            return plans[int(word) - 1].address
         named = find_named(plans, word)
         if named is None:
             raise typer.BadParameter(f"type a number from 1 to {len(plans)}, or a name")
-        return named.path
+        return named.address
 
     return str(typer.prompt("Which one?", value_proc=checked))
 

@@ -230,7 +230,8 @@ def _ask_for_task(*, as_json: bool, reopens: bool = False) -> str:
     if as_json or not sys.stdin.isatty():
         raise UsageError("TASK is missing; see the ids in: ralph plan")
     location = place.require_plan()
-    plan = parse_plan(text_of_plan(place.worktree.root, location), location.kind).plan
+    text = text_of_plan(place.worktree.root, location)
+    plan = parse_plan(text, location.kind, tag=location.tag).plan
     tasks = [one for one in plan.tasks if reopens or one.state is not TaskState.DONE][:SHOWN]
     if not tasks:
         what = "every task of the plan is done" if plan.tasks else "the plan has no task"

@@ -174,6 +174,7 @@ class PlanReader:
             location.kind,
             optional_sections=config.optional_sections,
             skip_review=config.skip_review,
+            tag=location.tag,
         )
         return location.path, location.kind, text, parsed
 

@@ -225,7 +225,8 @@ class KeyActions:
         from ralph_ls.store.project.plan_file import text_of_plan
 
         location = self.place.require_plan()
-        plan = parse_plan(text_of_plan(self.place.worktree.root, location), location.kind).plan
+        text = text_of_plan(self.place.worktree.root, location)
+        plan = parse_plan(text, location.kind, tag=location.tag).plan
         left = [task for task in plan.tasks if task.state is not TaskState.DONE]
         self._say(f"{len(plan.tasks) - len(left)} of {len(plan.tasks)} tasks are done")
         for task in left[:SHOWN_LINES]:

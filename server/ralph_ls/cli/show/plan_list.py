@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from ralph_ls.cli.context import CommandWorktree, current_worktree
@@ -15,15 +16,16 @@ from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import PlanMissing, RalphError
 from ralph_ls.protocol.lsp.setup import FoundPlan, PlansResult
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.detection import DetectedPlan, detect_plans
-from ralph_ls.store.project.plan_choice import progress_of
+from ralph_ls.store.project.detection import DetectedPlan
+from ralph_ls.store.project.plan_choice import all_plans, progress_of
+from ralph_ls.store.project.plan_file import PlanLocation
 
 
 def list_plans(*, as_json: bool) -> None:
     """Show every plan that is here, the one that ``ralph run`` takes with an arrow."""
     place = current_worktree()
     root = place.worktree.root
-    found = [*_own_plans(root), *detect_plans(root)]
+    found = [*_own_plans(root), *all_plans(root)]
     if not any(one.path == MIRROR for one in found):
         found += _unread_queue(root)
     if not found:
@@ -31,17 +33,27 @@ def list_plans(*, as_json: bool) -> None:
     chosen = _chosen(place)
     rows = [(one, *progress_of(root, one)) for one in found]
     if as_json:
-        plans = tuple(_row(*row, is_chosen=row[0].path == chosen) for row in rows)
+        plans = tuple(_row(*row, is_chosen=_is_at(chosen, row[0])) for row in rows)
         emit_document(PlansResult(plans=plans))
         return
+    _show(root, rows, chosen)
+
+
+def _show(
+    root: Path, rows: Sequence[tuple[DetectedPlan, int, int]], chosen: PlanLocation | None
+) -> None:
+    found = [one for one, _, _ in rows]
     width = max(len(one.name) for one in found)
     for one, done, total in rows:
-        mark = "▸" if one.path == chosen else " "
+        mark = "▸" if _is_at(chosen, one) else " "
         words = f"{done}/{total} tasks done" if total else "no tasks"
         if not (root / one.path).exists():
             words = "not read yet"
-        print_text(f"{mark} {one.name:{width}}  {words:16}  {FORMATS[one.kind].title}  {one.path}")
-    if (other := next((one for one in found if one.path != chosen), None)) is not None:
+        print_text(
+            f"{mark} {one.name:{width}}  {words:16}  {FORMATS[one.kind].title}  {one.address}"
+        )
+    other = next((one for one in found if not _is_at(chosen, one)), None)
+    if other is not None:
         print_text(f"\nChoose one: ralph run --plan {shlex.quote(other.name)}")
 
 
@@ -64,18 +76,24 @@ def _unread_queue(root: Path) -> list[DetectedPlan]:
     return [DetectedPlan(kind=PlanKind.GITHUB, path=MIRROR)] if is_chosen else []
 
 
-def _chosen(place: CommandWorktree) -> str:
-    """The path of the plan that a run takes; empty where nobody chose."""
+def _chosen(place: CommandWorktree) -> PlanLocation | None:
+    """The plan that a run takes; None where nobody chose."""
     try:
-        return place.require_plan().path
+        return place.require_plan()
     except RalphError:
-        return ""
+        return None
+
+
+def _is_at(place: PlanLocation | None, plan: DetectedPlan) -> bool:
+    if place is None or place.path != plan.path:
+        return False
+    return plan.tag == place.tag if plan.tag and place.tag else plan.is_current
 
 
 def _row(one: DetectedPlan, done: int, total: int, *, is_chosen: bool) -> FoundPlan:
     return FoundPlan(
         name=one.name,
-        path=one.path,
+        path=one.address,
         format=one.kind.value,
         title=FORMATS[one.kind].title,
         done=done,

@@ -196,6 +196,8 @@ class GuessCause(Enum):
     """Headings are read as tasks by their names alone."""
     UNREAD_HEADINGS = auto()
     """Headings that are named like tasks are not read."""
+    UNREAD_LINES = auto()
+    """Numbered lines without a box are not read."""
     TABLE = auto()
     """Rows are read as tasks by a column for states."""
 

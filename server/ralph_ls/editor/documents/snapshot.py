@@ -123,6 +123,7 @@ class PlanParseOptions(NamedTuple):
     kind: PlanKind
     optional_sections: tuple[str, ...] = ()
     skip_review: bool = False
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +216,11 @@ def _parse(text: str, how: PlanParseOptions) -> ParsedPlan:
     from ralph_ls.core.plan.formats.dispatch import parse_plan
 
     return parse_plan(
-        text, how.kind, optional_sections=how.optional_sections, skip_review=how.skip_review
+        text,
+        how.kind,
+        optional_sections=how.optional_sections,
+        skip_review=how.skip_review,
+        tag=how.tag,
     )
 
 
@@ -230,6 +235,7 @@ def _reparse(parsed: ParsedPlan, before: str, text: str, how: PlanParseOptions) 
         how.kind,
         optional_sections=how.optional_sections,
         skip_review=how.skip_review,
+        tag=how.tag,
     )
 
 
@@ -336,9 +342,10 @@ def plan_parse_options(source: DocumentSource) -> PlanParseOptions:
     is_request = kind is PlanKind.REQUEST and source.is_main
     if source.path is not None and not is_request:
         kind = format_of_file(path_in(source.view.root, source.path), kind).name
+    view, tag = source.view, source.view.paths.tag
     if state is None:
-        return PlanParseOptions(kind, source.view.optional_sections, source.view.skip_review)
-    return PlanParseOptions(kind, state.config.optional_sections, state.config.skip_review)
+        return PlanParseOptions(kind, view.optional_sections, view.skip_review, tag)
+    return PlanParseOptions(kind, state.config.optional_sections, state.config.skip_review, tag)
 
 
 def path_in(root: Path, path: Path) -> str:

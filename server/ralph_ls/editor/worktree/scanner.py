@@ -33,6 +33,7 @@ from ralph_ls.protocol.run.events import Event, UnknownEvent
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Phase, RollbackRecord
 from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder
+from ralph_ls.store.project.plan_choice import TASK_MASTER_STATE
 from ralph_ls.store.run.halt_files import load_halt_files
 from ralph_ls.store.run.iterations import read_rollbacks
 from ralph_ls.store.run.lock import LockOwner, is_held, read_owner
@@ -132,7 +133,7 @@ class WorktreeScanner:
     def watched(self) -> WatchedFolders:
         """The folders to watch, and the names in them that matter."""
         root, paths = self.folders.worktree.root, self._paths
-        files = [root / CONFIG_FILE, paths.decide, paths.blocked]
+        files = [root / CONFIG_FILE, root / TASK_MASTER_STATE, paths.decide, paths.blocked]
         files += [root / name for name in paths.plan_names]
         files += [] if paths.plan is None else [paths.plan]
         watched = watched_folders(files, root)
@@ -231,8 +232,8 @@ class WorktreeScanner:
         """Read what has changed of the loop's own files; whether anything has."""
         root = self.folders.worktree.root
         state = self._reader.state if self._reader is not None else RunState()
-        changed = self._has_changed(root / CONFIG_FILE)
-        for name in self._paths.plan_names:
+        changed = False
+        for name in (CONFIG_FILE, TASK_MASTER_STATE, *self._paths.plan_names):
             changed = self._has_changed(root / name) or changed
         if self._differs(root, (state.run, state.end is None, state.plan)) or changed:
             self._paths = find_loop_paths(self.folders, state if state.run else None)

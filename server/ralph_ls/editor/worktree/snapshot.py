@@ -76,6 +76,8 @@ class LoopPaths:
     """Headings whose tasks are optional."""
     skip_review: bool = False
     """Stories are finished without a review."""
+    tag: str = ""
+    """The tag of Task Master that is the plan; empty: the first."""
 
 
 def default_loop_paths(root: Path) -> LoopPaths:
@@ -196,6 +198,7 @@ def find_loop_paths(folders: LoopFolders, state: RunState | None = None) -> Loop
         parent=config.beads.parent,
         optional_sections=config.optional_sections,
         skip_review=config.skip_review,
+        tag=config.plan.tag or "",
     )
 
 

@@ -57,7 +57,6 @@ from ralph_ls.store.external.programs import find_trusted_program, run_program
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import LoadedSettings
-from ralph_ls.store.project.plan_documents import ignored_tag_of, tag_not_read
 from ralph_ls.store.project.project_state import (
     find_project,
     read_attempts,
@@ -313,9 +312,6 @@ def _plan(
     remarks = check_plan(parsed, found.text, known.name, marker=config.gate.marker)
     tool = known.title if known.name is not kind else ""
     checks = check_plan_read(found.path, parsed, remarks, facts, config, tool=tool)
-    if tag := ignored_tag_of(worktree.root, found.path, found.text):
-        message = f"{found.path}: {tag_not_read(tag)}"
-        checks.append(warning_check("plan", message, "move its tasks with: task-master move"))
     return [*checks, *_release_of_bd(worktree, environment)] if kind is PlanKind.BEADS else checks
 
 

@@ -17,9 +17,9 @@ from ralph_ls.core.loop.effects import SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.diff.guard import PlanPowers
-from ralph_ls.core.plan.formats.dispatch import operations_of
+from ralph_ls.core.plan.formats.dispatch import operations_of, parse_plan
 from ralph_ls.core.plan.formats.plan_folder import join_files, split_files
-from ralph_ls.core.plan.formats.plan_format import PlanFormat, TextOperations
+from ralph_ls.core.plan.formats.plan_format import PLAN_MISSING, PlanFormat, TextOperations
 from ralph_ls.core.plan.formats.registry import format_of_file
 from ralph_ls.core.plan.formats.text_operations import (
     TextViolation,
@@ -61,7 +61,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.config_file import LoadedSettings
-from ralph_ls.store.project.plan_documents import ignored_tag_of, notes_of_plan, tag_not_read
+from ralph_ls.store.project.plan_documents import notes_of_plan
 from ralph_ls.store.project.plan_file import edit_plan, read_plan
 from ralph_ls.store.project.plan_folder import edit_folder, folder_files, read_folder
 
@@ -112,12 +112,16 @@ class StructuredSource(PlanSource):
 
     def read(self) -> str:
         text = self._text()
-        if broken := self.operations.why_broken(text):
+        broken = self.operations.why_broken(text)
+        for problem in self.parse(text).problems if not broken else ():
+            if problem.code == PLAN_MISSING:
+                broken = f"line {problem.line}: {problem.message}"
+        if broken:
             raise PlanUnusable(f"{self.root / self.path}, {broken}; fix it, then run again")
         return text
 
     def _parse(self, text: str) -> ParsedPlan:
-        return self.operations.parse_text(text)
+        return parse_plan(text, self.format.name, tag=self.config.plan.tag or "")
 
     def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
         return counts_view(self.plan(text, task=task), text, self.config)
@@ -218,14 +222,6 @@ class StructuredSource(PlanSource):
 
 class FileSource(StructuredSource):
     """One file."""
-
-    def begin(self, settings: LoadedSettings, found: LocatedPlan, *, resume: bool) -> list[Notice]:
-        """As always, and which tasks are meant where Task Master has others as its current ones."""
-        notices = super().begin(settings, found, resume=resume)
-        if tag := ignored_tag_of(self.root, found.path, found.text):
-            message = f"{tag_not_read(tag)}; the whole run works on the tasks of its first tag"
-            notices.append(Notice(code="task-tag-not-read", message=message))
-        return notices
 
     @classmethod
     def _find(cls, root: Path, config: Config) -> str:

@@ -105,6 +105,7 @@ def _words(request: RunRequest, root: Path, settings: LoadedSettings) -> str:
     except RalphError:
         # The start reports what is wrong with the plan.
         return "plan"
-    tasks = parse_plan(plan.text, format_of_plan(plan.path, kind).name).plan.tasks
+    known = format_of_plan(plan.path, kind).name
+    tasks = parse_plan(plan.text, known, tag=config.plan.tag or "").plan.tasks
     is_over = {TaskState.DONE, TaskState.SKIPPED}
     return next((task.title for task in tasks if task.state not in is_over), "plan")

@@ -194,8 +194,10 @@ class GithubQueueConfig(StrictWireModel):
 
 
 class PlanConfig(StrictWireModel):
-    """Plans that are stored elsewhere."""
+    """Plans of which a repository has several in one place."""
 
+    tag: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """The tag of Task Master that is the plan. Unset: its current one."""
     github: GithubQueueConfig = GithubQueueConfig.model_construct()
 
 

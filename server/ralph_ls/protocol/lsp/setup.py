@@ -184,9 +184,10 @@ class FoundPlan(WireModel):
     """A plan that a run could work on."""
 
     name: str
-    """What ``ralph run --plan`` takes: of a feature or a change its name, else the path."""
+    """What ``ralph run --plan`` takes: the name of a feature, a change or a tag, else the path."""
     path: str
-    """Relative to the work tree's root."""
+    """Relative to the work tree's root, as ``paths.plan`` has it: with ``#TAG`` for a tag of Task
+    Master that is not its current one."""
     format: str
     title: str
     """Of the format, as its users call it."""

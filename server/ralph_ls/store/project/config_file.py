@@ -38,10 +38,12 @@ from ralph_ls.store.project.environment_settings import (
     validated_tables,
 )
 from ralph_ls.store.project.plan_choice import (
+    current_tag_of,
     plan_path,
     plans_of_tools,
     queue_settings,
     several_plans,
+    split_address,
 )
 from ralph_ls.store.project.setting_problems import (
     FLAGS,
@@ -95,6 +97,8 @@ class PreviousChoice:
     agent: str
     plan: str = ""
     """The path of its plan."""
+    tag: str | None = None
+    """The tag of Task Master that it works on."""
 
 
 def load_settings(
@@ -116,7 +120,7 @@ def load_settings(
         path = plan_path(root, named)
         given |= queue_settings(path) or {"paths.plan": path}
     layers, old_keys = _read_layers(root, environment, given)
-    names = _with_queue(_named_settings(layers, given))
+    names = _with_named_plan(_named_settings(layers, given))
     chosen = _choose_profile(root, names, layers, earlier)
     profile, profile_by, sign = chosen.profile, chosen.by, chosen.sign
     preset = to_tables(profile.settings)
@@ -136,6 +140,7 @@ def load_settings(
         names = merge_tables(names, layers[Origin.FOUND])
         if profile_by is Origin.DEFAULT:
             profile_by, sign = Origin.FOUND, plans[0].path
+    names = _with_tag(root, names, earlier)
     preset = merge_tables(preset, _settings_of_format(profile, _plan_in(names)))
     tables = merge_tables(preset, {"profile": profile.name, **names})
     config = _fitting_together(tables)
@@ -247,10 +252,23 @@ def _chooses_queue(names: Mapping[str, Any]) -> bool:
     return bool(queue.get("label") or queue.get("milestone"))
 
 
-def _with_queue(names: dict[str, Any]) -> dict[str, Any]:
-    """The settings, in which the queue on GitHub may be named as the plan."""
-    is_named = _plan_in(names) == QUEUE
-    return merge_tables(names, {"paths": {"plan": MIRROR}}) if is_named else names
+def _with_named_plan(names: dict[str, Any]) -> dict[str, Any]:
+    """The settings, in which the plan may be the queue on GitHub, or a tag behind a path."""
+    named = _plan_in(names)
+    path, tag = split_address(named or "")
+    if tag:
+        return merge_tables(names, {"paths": {"plan": path}, "plan": {"tag": tag}})
+    return merge_tables(names, {"paths": {"plan": MIRROR}}) if named == QUEUE else names
+
+
+def _with_tag(root: Path, names: dict[str, Any], earlier: PreviousChoice | None) -> dict[str, Any]:
+    """The settings with the tag of the earlier run, else with Task Master's current one."""
+    plan = _plan_in(names)
+    if plan is None or names.get("plan", {}).get("tag"):
+        return names
+    is_same = earlier is not None and earlier.plan == plan
+    tag = earlier.tag if earlier is not None and is_same else current_tag_of(root, plan)
+    return merge_tables(names, {"plan": {"tag": tag}}) if tag else names
 
 
 def old_keys_notice(settings: LoadedSettings) -> str:
@@ -292,6 +310,7 @@ def previous_choice(run: RunState) -> PreviousChoice:
         sign=None if known is None else known.sign,
         agent=run.config.agent,
         plan=run.plan,
+        tag=run.config.plan.tag,
     )
 
 

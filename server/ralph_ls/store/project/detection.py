@@ -39,11 +39,20 @@ class DetectedPlan:
     kind: PlanKind
     path: str
     """Relative to the root."""
+    tag: str = ""
+    """Which of the plans in a file of Task Master it is; empty where that is not known."""
+    is_current: bool = True
+    """Whether it is the one that its tool takes by default."""
 
     @property
     def name(self) -> str:
-        """What the user calls it: the folder of a feature or change, else its path."""
-        return plan_name(self.path, FORMATS[self.kind])
+        """What the user calls it: the folder of a feature or change, a tag, else its path."""
+        return self.tag or plan_name(self.path, FORMATS[self.kind])
+
+    @property
+    def address(self) -> str:
+        """What ``paths.plan`` calls it: its path, with the tag of one that is not current."""
+        return self.path if self.is_current else f"{self.path}#{self.tag}"
 
 
 def detect_profiles(root: Path) -> tuple[DetectedProfile, ...]:

@@ -11,16 +11,19 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ralph_ls.core.loop.profiles import Profile, WithoutPlan
 from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
-from ralph_ls.core.plan.formats.registry import FORMATS
+from ralph_ls.core.plan.formats.registry import FORMATS, format_of_file
+from ralph_ls.core.plan.formats.task_master.format import TASK_MASTER
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.task_words import TaskState
-from ralph_ls.store.files import read_regular
+from ralph_ls.store.files import read_regular, resolve_inside
 from ralph_ls.store.project.detection import DetectedPlan, detect_plans
+from ralph_ls.store.project.plan_folder import read_plan_file
 
 FEATURE_VARIABLE = "SPECIFY_FEATURE"
 FEATURE_FILE = ".specify/feature.json"
@@ -65,10 +68,56 @@ def plan_path(root: Path, named: str) -> str:
     """
     if (root / named).is_file():
         return named
-    found = find_named(detect_plans(root), named)
+    found = find_named(all_plans(root), named)
     if found is None:
         return MIRROR if named == QUEUE else named
-    return found.path
+    return found.address
+
+
+def all_plans(root: Path) -> tuple[DetectedPlan, ...]:
+    """The plans of other tools, each tag of Task Master as one; reads its files."""
+    return tuple(one for found in detect_plans(root) for one in _tags_of(root, found) or (found,))
+
+
+TASK_MASTER_STATE = ".taskmaster/state.json"
+
+
+def current_tag_of(root: Path, path: str) -> str:
+    """The tag that is current in Task Master, if the tasks at ``path`` have it; else empty."""
+    from ralph_ls.core.plan.formats.task_master.task_file import current_tag, tags_in
+
+    if path != TASK_MASTER.files[0]:
+        return ""
+    tag = current_tag(_text_at(root, TASK_MASTER_STATE))
+    return tag if tag in tags_in(_text_at(root, path)) else ""
+
+
+def split_address(named: str) -> tuple[str, str]:
+    """The path and the tag in ``PATH#TAG``; the tag is empty where there is none."""
+    path, _, tag = named.partition("#")
+    is_tagged = tag and format_of_file(path, PlanKind.MARKDOWN).name is PlanKind.TASK_MASTER
+    return (path, tag) if is_tagged else (named, "")
+
+
+def _tags_of(root: Path, plan: DetectedPlan) -> tuple[DetectedPlan, ...]:
+    """The plans in a file of Task Master that has several; none for any other."""
+    from ralph_ls.core.plan.formats.task_master.task_file import FIRST_TAG, tags_in
+
+    if plan.kind is not PlanKind.TASK_MASTER:
+        return ()
+    tags = tags_in(_text_at(root, plan.path))
+    default = FIRST_TAG if FIRST_TAG in tags else next(iter(tags), "")
+    current = current_tag_of(root, plan.path) or default
+    found = (replace(plan, tag=tag, is_current=tag == current) for tag in tags)
+    return tuple(found) if len(tags) > 1 else ()
+
+
+def _text_at(root: Path, path: str) -> str:
+    try:
+        data = read_plan_file(resolve_inside(root, path))
+    except RalphError:
+        return ""
+    return (data or b"").decode("utf-8", errors="replace")
 
 
 QUEUE_KEYS = ("label", "milestone", "assignee")
@@ -108,7 +157,7 @@ def several_plans(plans: Sequence[DetectedPlan]) -> str:
     return (
         f"several plans are here: {listed}; choose one: "
         f"ralph run --plan {shlex.quote(plans[0].name)}, "
-        f"or for every run: ralph config set paths.plan {shlex.quote(plans[0].path)}"
+        f"or for every run: ralph config set paths.plan {shlex.quote(plans[0].address)}"
     )
 
 
@@ -130,6 +179,9 @@ def find_named(found: Sequence[DetectedPlan], name: str) -> DetectedPlan | None:
     """The plan of that name or path; None where there is none, or several."""
     path = name.removeprefix("./").rstrip("/")
     same = [one for one in found if path in {one.path, one.path.rpartition("/")[0], one.name}]
+    # The path of several names the one that is current; the others are named by their tags.
+    same = [one for one in found if path == f"{one.path}#{one.tag}"] or same
+    same = [one for one in same if one.is_current] or same
     return same[0] if len(same) == 1 else None
 
 
@@ -147,14 +199,15 @@ def progress_of(root: Path, plan: DetectedPlan) -> tuple[int, int]:
         text = text_of_plan(root, PlanLocation(path=plan.path, kind=plan.kind))
     except RalphError:
         return 0, 0
-    return _counted(text, plan.kind)
+    return _counted(text, plan.kind, plan.tag or current_tag_of(root, plan.path))
 
 
 @functools.lru_cache(maxsize=MOST_READ)
-def _counted(text: str, kind: PlanKind) -> tuple[int, int]:
+def _counted(text: str, kind: PlanKind, tag: str) -> tuple[int, int]:
     from ralph_ls.core.plan.formats.dispatch import parse_plan
 
-    tasks = [one for one in parse_plan(text, kind).plan.tasks if one.state is not TaskState.SKIPPED]
+    plan = parse_plan(text, kind, tag=tag).plan
+    tasks = [one for one in plan.tasks if one.state is not TaskState.SKIPPED]
     return sum(one.state is TaskState.DONE for one in tasks), len(tasks)
 
 

@@ -11,9 +11,6 @@ from pathlib import Path
 
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
 from ralph_ls.core.plan.formats.registry import plan_name
-from ralph_ls.core.plan.formats.task_master.format import TASK_MASTER
-from ralph_ls.core.plan.formats.task_master.task_file import ignored_tag
-from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.core.prompt.documents import PlanDocument, plan_notes
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.files import read_regular, resolve_inside
@@ -21,7 +18,6 @@ from ralph_ls.store.project.detection import expand
 from ralph_ls.store.project.prompt_texts import format_texts
 
 MOST_DOCUMENTS = 20
-TASK_MASTER_STATE = ".taskmaster/state.json"
 LARGEST_FILE = 1 << 20
 """Most bytes of a document."""
 
@@ -35,22 +31,6 @@ def notes_of_plan(root: Path, path: str, known: PlanFormat) -> str:
     }
     documents = tuple(itertools.islice(_documents(root, path, known), MOST_DOCUMENTS))
     return plan_notes(format_texts().get(known.instructions, ""), values, documents)
-
-
-def ignored_tag_of(root: Path, path: str, text: str) -> str:
-    """The current tag of Task Master that is not the one that is worked on; empty where it is."""
-    if path != TASK_MASTER.files[0]:
-        return ""
-    try:
-        data = read_regular(resolve_inside(root, TASK_MASTER_STATE), LARGEST_FILE)
-    except RalphError:
-        return ""
-    return ignored_tag(text, (data or b"").decode("utf-8", errors="replace"))
-
-
-def tag_not_read(tag: str) -> str:
-    """That this current tag is not the one that is read, in words."""
-    return f"Task Master's current tag {escape_surrogates(tag)[:40]} is not the one that is read"
 
 
 def _documents(root: Path, path: str, known: PlanFormat) -> Iterator[PlanDocument]:

@@ -281,6 +281,8 @@ class PlanLocation:
     """Environment in which ``bd`` is searched for."""
     parent: str | None = None
     """The issue whose children are the plan."""
+    tag: str = ""
+    """The tag of Task Master; empty: the first."""
 
     @property
     def is_file(self) -> bool:
@@ -294,7 +296,8 @@ def find_plan_location(path: str, config: Config, environment: Mapping[str, str]
     if format_of(kind).is_text:
         kind = format_of_file(path, kind).name
     parent = config.beads.parent
-    return PlanLocation(path=path, kind=kind, environment=environment, parent=parent)
+    tag = config.plan.tag or ""
+    return PlanLocation(path=path, kind=kind, environment=environment, parent=parent, tag=tag)
 
 
 def skipped_optional_titles(state: RunState) -> tuple[str, ...]:
@@ -324,7 +327,7 @@ def find_task(root: Path, place: PlanLocation, task: str, *, text: str | None = 
     from ralph_ls.core.plan.formats.dispatch import parse_plan
 
     known = text_of_plan(root, place) if text is None else text
-    plan = parse_plan(known, place.kind).plan
+    plan = parse_plan(known, place.kind, tag=place.tag).plan
     found = plan.find(task)
     if found is None:
         ids = (one.id for one in plan.tasks)

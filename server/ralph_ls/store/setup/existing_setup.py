@@ -72,7 +72,7 @@ def find_existing_setup(
     kept = tuple(name for name in _OTHERS if (root / name).is_file())
     detected = detect_profiles(root)
     if plan is not None and not detected:
-        named = {"paths.plan": plan.path} if remembers else {}
+        named = {"paths.plan": plan.address} if remembers else {}
         return ExistingSetup(profile=ProfileName.FIXPLAN, plan=plan.path, settings=named)
     if not detected or not (kept or "/" in detected[0].sign):
         return None

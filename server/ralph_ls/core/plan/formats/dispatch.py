@@ -38,12 +38,10 @@ def parse_plan(
     *,
     optional_sections: Sequence[str] = (),
     skip_review: bool = False,
+    tag: str | None = None,
 ) -> ParsedPlan:
-    """Parse a plan with its problems; never raises.
-
-    ``optional_sections`` apply to Markdown only, ``skip_review`` to stories only.
-    """
-    options = ReadOptions(optional_sections=optional_sections, skip_review=skip_review)
+    """Parse a plan with its problems; never raises. The options are those of ``ReadOptions``."""
+    options = ReadOptions(optional_sections=optional_sections, skip_review=skip_review, tag=tag)
     return operations_of(kind).parse(text, options)
 
 
@@ -55,11 +53,14 @@ def reparse_plan(
     *,
     optional_sections: Sequence[str] = (),
     skip_review: bool = False,
+    tag: str | None = None,
 ) -> ParsedPlan:
     """Parse a changed text by the plan before, where the format can be read in parts."""
     reparse = operations_of(kind).reparse
     if reparse is None:
-        return parse_plan(text, kind, optional_sections=optional_sections, skip_review=skip_review)
+        return parse_plan(
+            text, kind, optional_sections=optional_sections, skip_review=skip_review, tag=tag
+        )
     return reparse(parsed, find_text_change(before, text))
 
 

@@ -51,7 +51,14 @@ class ReadOptions:
     """Headings whose tasks are optional; for Markdown only."""
     skip_review: bool = False
     """Stories are finished without a review."""
+    tag: str | None = None
+    """Which of the plans in one file is read, empty: the first; None: all of them. For Task Master
+    only.
+    """
 
+
+PLAN_MISSING = "task-tag-missing"
+"""The code of the problem that the plan is not in its file, where others are."""
 
 PlanEdit = Callable[[str], str]
 """The text of a plan after an edit."""
@@ -66,7 +73,9 @@ class TextOperations(Protocol):
     All are pure, and total unless stated.
     """
 
-    def parse_text(self, text: str, /) -> ParsedPlan: ...
+    def parse_text(self, text: str, /) -> ParsedPlan:
+        """All tasks of the text, also where a plan is only a part of it."""
+        ...
 
     def why_broken(self, text: str, /) -> str:
         """Why the text is no such plan, in words that follow its path; empty where it is one."""

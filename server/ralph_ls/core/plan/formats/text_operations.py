@@ -6,7 +6,7 @@ the task from the earlier text; what the agent legally did to its state is then 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,6 +17,7 @@ from ralph_ls.core.plan.formats.plan_format import (
     EditEffects,
     PlanEdit,
     PlanOperations,
+    ReadOptions,
     TextOperations,
 )
 from ralph_ls.core.plan.lint.remarks import UNFINISHED, LintRemark
@@ -55,10 +56,12 @@ class GuardedText:
     """Why the agent's text could not be read, so that the whole of it was reverted."""
 
 
-def structured_operations(text: TextOperations) -> PlanOperations:
-    """The operations on a structured plan."""
+def structured_operations(
+    text: TextOperations, parse: Callable[[str, ReadOptions], ParsedPlan] | None = None
+) -> PlanOperations:
+    """The operations on a structured plan; ``parse`` is that of a format with several in a file."""
     return PlanOperations(
-        parse=lambda plan, _: text.parse_text(plan),
+        parse=parse or (lambda plan, _: text.parse_text(plan)),
         check=_no_remarks,
         edit=partial(_edit, text),
         retry=partial(_retry, text),

@@ -117,13 +117,13 @@ _HEADING_MARKS = re.compile(r"\ufeff?[ \t]*#{1,6}[ \t]+")
 def _add_boxes(remark: LintRemark, text: str) -> QuickFixEdit | None:
     """A box at each task without one, since one box alone changes how the others are read."""
     parsed = parse_markdown(text)
-    is_unread = remark.code is CheckCode.HEADINGS_NOT_READ
-    changes = _unread_boxes(parsed, text) if is_unread else _missing_boxes(parsed, text)
+    cause = _UNREAD.get(remark.code)
+    changes = _missing_boxes(parsed, text) if cause is None else _unread_boxes(parsed, text, cause)
     after = text
     for at, n_gone, box in reversed(changes):
         after = after[:at] + box + after[at + n_gone :]
     was = [task.state for task in parsed.plan.tasks]
-    fresh = [TaskState.TODO] * len(changes) if is_unread else []
+    fresh = [] if cause is None else [TaskState.TODO] * len(changes)
     now = [task.state for task in parse_markdown(after).plan.tasks]
     title = "Add a box to each of these tasks" if len(changes) > 1 else "Add a box to this task"
     return _difference(title, text, after) if sorted(now) == sorted([*was, *fresh]) else None
@@ -133,10 +133,21 @@ _BoxChange = tuple[int, int, str]
 """Where a box is written, how many characters it replaces, and the box."""
 
 
-def _unread_boxes(parsed: ParsedPlan, text: str) -> list[_BoxChange]:
-    starts = [start for start, _ in lines_of(text)]
-    unread = (one for one in parsed.guesses if one.cause is GuessCause.UNREAD_HEADINGS)
-    return [(_after_heading(text, starts[line]), 0, "[ ] ") for one in unread for line in one.lines]
+_UNREAD = {
+    CheckCode.HEADINGS_NOT_READ: GuessCause.UNREAD_HEADINGS,
+    CheckCode.LINES_NOT_READ: GuessCause.UNREAD_LINES,
+}
+
+
+def _unread_boxes(parsed: ParsedPlan, text: str, cause: GuessCause) -> list[_BoxChange]:
+    known = list(lines_of(text))
+    changes: list[_BoxChange] = []
+    for line in (line for one in parsed.guesses if one.cause is cause for line in one.lines):
+        start, words = known[line]
+        marks = find_marks(words)
+        at = _after_heading(text, start) if marks is None else start + marks.text
+        changes.append((at, 0, "[ ] "))
+    return changes
 
 
 def _missing_boxes(parsed: ParsedPlan, text: str) -> list[_BoxChange]:

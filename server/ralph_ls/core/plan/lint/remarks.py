@@ -36,6 +36,7 @@ class CheckCode(StrEnum):
     LINES_READ_AS_DONE = "lines-read-as-done"
     HEADINGS_READ_AS_TASKS = "headings-read-as-tasks"
     HEADINGS_NOT_READ = "headings-not-read"
+    LINES_NOT_READ = "lines-not-read"
     TABLE_READ_BY_COLUMN = "table-read-by-column"
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
-from ralph_ls.core.plan.parse.items import PlanItemDraft
+from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_state
 from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
@@ -206,7 +206,6 @@ class BlockTotals(NamedTuple):
 
     boxes: int = 0
     """Items that are tasks for their box."""
-    open_boxes: int = 0
     criteria: int = 0
     """Those of them in sections for criteria."""
     open_criteria: int = 0
@@ -398,10 +397,24 @@ class PlanBlock:
         )
         return self._reading
 
-    def named_headings(self) -> Iterator[PlanItemDraft]:
-        """The headings that are named like tasks or steps and have no state."""
+    def named_headings(self, *, with_signs: bool) -> Iterator[PlanItemDraft]:
+        """The headings that are named like tasks or steps and have no state.
+
+        ``with_signs``: also those whose only state is an emoji that says that they are open.
+        """
         for item in self._items:
-            if item.kind is TaskKind.HEADING and _class_of(item) not in STATED:
+            if item.kind is not TaskKind.HEADING:
+                continue
+            its_class = _class_of(item)
+            is_open = with_signs and item.written_state not in SETTLED_STATES
+            if its_class not in STATED or (its_class is HeadingClass.SIGNED and is_open):
+                yield item
+
+    def numbered_lines(self) -> Iterator[PlanItemDraft]:
+        """The numbered items without a box that nothing is around of."""
+        for item in self._items:
+            is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.text
+            if is_item and item.is_numbered and item.box is None and item.parent is None:
                 yield item
 
     def guessed_headings(self) -> Iterator[PlanItemDraft]:
@@ -431,7 +444,6 @@ class PlanBlock:
         self.numbered = frozenset(numbered_sections(items))
         self.totals = self.totals._replace(
             boxes=len(boxed),
-            open_boxes=len(n_open),
             criteria=sum(item.section.has_criteria for item in boxed),
             open_criteria=sum(item.section.has_criteria for item in n_open),
             listed=sum(
@@ -457,7 +469,6 @@ class PlanBlock:
             n_boxes = n_open + n_done
             self.totals = self.totals._replace(
                 boxes=n_boxes,
-                open_boxes=n_open,
                 criteria=n_boxes if section.has_criteria else 0,
                 open_criteria=n_open if section.has_criteria else 0,
             )

@@ -11,11 +11,13 @@ from itertools import pairwise
 from ralph_ls.core.plan.model import GuessCause, PlanGuess, TaskKind
 from ralph_ls.core.plan.parse.blocks import BlockReading
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.items import describes_task
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, opens_with_tag, read_columns
 from ralph_ls.core.plan.parse.section_words import NUMBERED
 from ralph_ls.core.plan.parse.state_words import find_sign
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
+from ralph_ls.core.plan.parse.titles import is_no_task
 from ralph_ls.protocol.task_words import TaskState
 
 _NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
@@ -35,9 +37,9 @@ def find_guesses(
             if cause is not None:
                 named = _name_of(row, text, cause)
                 found.setdefault(cause, []).append((first + row.line, named))
-    unread = list(_unread(placed, context))
-    if unread:
-        found[GuessCause.UNREAD_HEADINGS] = unread
+    unread = list(_unread_lines(placed, context))
+    found[GuessCause.UNREAD_HEADINGS] = list(_unread(placed, context, {one for _, one in unread}))
+    found[GuessCause.UNREAD_LINES] = [(line, section.title) for line, section in unread]
     return tuple(
         PlanGuess(
             cause=cause,
@@ -45,6 +47,7 @@ def find_guesses(
             names=tuple(dict.fromkeys(name for _, name in lines if name)),
         )
         for cause, lines in found.items()
+        if lines
     )
 
 
@@ -91,18 +94,23 @@ def _name_of(row: ParsedRow, text: str, cause: GuessCause) -> str:
 
 
 def _unread(
-    placed: Sequence[tuple[BlockReading, int, int]], context: PlanContext
+    placed: Sequence[tuple[BlockReading, int, int]],
+    context: PlanContext,
+    listed: Collection[HeadingSection],
 ) -> Iterator[tuple[int, str]]:
-    """The headings that are named like tasks or steps, are none, and have none below them."""
+    """The headings that are named like tasks or steps, are none, and have none below them.
+
+    What is ``listed`` has lines that are reported instead.
+    """
     occupied: set[HeadingSection] = set()
-    for section in context.headings:
+    for section in (*context.headings, *listed):
         occupied.update(_with_parents(section))
     for reading, _, _ in placed:
         for section in reading.occupied():
             occupied.update(_with_parents(section))
     unread: list[tuple[int, str]] = []
     for reading, first, _ in reversed(placed):
-        for item in reversed(tuple(reading.block.named_headings())):
+        for item in reversed(tuple(reading.block.named_headings(with_signs=context.has_signs))):
             section = item.section
             is_list = section.kind not in _NO_TASKS
             is_in_table = context.has_step_rows and section.name is HeadingClass.STEP
@@ -111,6 +119,37 @@ def _unread(
                 occupied.update(_with_parents(section))
     unread += _unread_chapters(placed, occupied)
     return iter(sorted(unread))
+
+
+def _unread_lines(
+    placed: Sequence[tuple[BlockReading, int, int]], context: PlanContext
+) -> Iterator[tuple[int, HeadingSection]]:
+    """The numbered lines that may be tasks and are none, because there are boxes elsewhere."""
+    for reading, first, _ in placed if context.has_box or context.has_criteria else ():
+        read = {row.line for row in reading.guessable()}
+        lines = [item for item in reading.block.numbered_lines() if item.line not in read]
+        labelled = {item.section for item in lines if item.is_for_tasks}
+        yield from (
+            (first + item.line, item.section)
+            for item in lines
+            if _may_hold_tasks(item.section, context)
+            and not (item.is_for_tasks is False and item.section in labelled)
+            and not (describes_task(item.text) or is_no_task(item.text))
+        )
+
+
+def _may_hold_tasks(section: HeadingSection, context: PlanContext) -> bool:
+    """Whether numbered lines there may be tasks: in phases and the like, not below ``Task 3``.
+
+    In any section where all boxes are of criteria.
+    """
+    is_chapter = section.level > 0 and not section.is_title and not section.is_done
+    if not is_chapter or section.kind not in {SectionKind.PLAIN, SectionKind.TASKS}:
+        return False
+    is_named = section.name is not None or section.is_for_tasks or section.holds_steps
+    around = set(_with_parents(section))
+    is_how = any(one.name is HeadingClass.TASK for one in around) or bool(around & context.headings)
+    return (is_named or context.has_criteria) and not is_how
 
 
 def _unread_chapters(

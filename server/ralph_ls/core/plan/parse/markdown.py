@@ -256,11 +256,11 @@ class _Known(NamedTuple):
 
         A name counts where there are no boxes, and beside headings of the same kind with a state.
         Those named like steps are tasks only where none is named like a task. An emoji in front is
-        a state only where no other emoji decorates headings and some box is open.
+        a state only where no other emoji decorates headings and there are no boxes. None of that
+        depends on whether a box is ticked: a tick would make others appear or vanish.
         """
         stated = STATED & self.others.keys()
-        is_finished = self.has_box and not self.totals.open_boxes
-        if is_finished or self.totals.ornaments >= _ORNATE:
+        if self.has_box or self.totals.ornaments >= _ORNATE:
             stated -= {HeadingClass.SIGNED}
         wanted = {HeadingClass.LISTED}
         if not self.has_box and not stated and not self.others.keys().isdisjoint(RowClass):
@@ -268,7 +268,7 @@ class _Known(NamedTuple):
         if not self.has_box:
             is_task = HeadingClass.TASK in self.others
             wanted.add(HeadingClass.TASK if is_task else HeadingClass.STEP)
-        elif not is_finished:
+        else:
             wanted |= {name for name, beside in _BESIDE.items() if beside in stated}
         return frozenset(stated | (wanted & self.others.keys()))
 
@@ -369,6 +369,8 @@ def _context_of(
         headings=frozenset(),
         dialect=dialect,
         has_lists=known.totals.listed > 0,
+        has_signs=known.has_box and known.totals.ornaments < _ORNATE,
+        has_criteria=0 < known.totals.boxes == known.totals.criteria,
         has_step_rows=RowClass.STEP in known.others,
     )
     if not classes:
@@ -378,12 +380,34 @@ def _context_of(
         for section in block.read_in(context).occupied():
             _occupy(section, occupied)
     headings: set[HeadingSection] = set()
-    for block in reversed(blocks):
-        for section, its_class in reversed(block.headings):
-            if its_class in classes and section not in occupied:
-                headings.add(section)
-                _occupy(section.parent, occupied)
+    for section in _named_sections(known, classes, blocks):
+        if section not in occupied:
+            headings.add(section)
+            _occupy(section.parent, occupied)
     return context._replace(headings=frozenset(headings))
+
+
+def _named_sections(
+    known: _Known, classes: Collection[HeadingClass], blocks: Sequence[PlanBlock]
+) -> list[HeadingSection]:
+    """The sections of the headings of these classes, the last one first."""
+    found = [one for block in reversed(blocks) for one in reversed(block.headings)]
+    around = {section.parent for section, its_class in found if its_class in _BESIDE.values()}
+    return [
+        section
+        for section, its_class in found
+        if its_class in classes
+        and (not known.has_box or its_class not in _BESIDE or _is_beside(section, around))
+    ]
+
+
+def _is_beside(section: HeadingSection, around: Collection[HeadingSection | None]) -> bool:
+    """Whether it is one of the parts of the work of which others have a state, or within one."""
+    while section.parent is not None:
+        if section.name is not None and section.parent in around:
+            return True
+        section = section.parent
+    return False
 
 
 def _has_plan_in_table(blocks: Sequence[PlanBlock]) -> bool:

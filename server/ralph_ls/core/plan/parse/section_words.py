@@ -20,6 +20,7 @@ TASKS = _names(
     "implementation queue|queue|remaining work|task breakdown|task list|task queue|tasks|to do",
     "ordered task list|ordered tasks|remaining features|remaining phases|remaining steps",
     "to do list|todo|todo list|todos|up next|work queue",
+    "immediate actions|immediate next steps|immediate steps|next actions",
     "upcoming|upcoming tasks|work items|core tasks|development tasks|follow up tasks",
     "followup tasks|immediate tasks|key tasks|main tasks|priority tasks|technical tasks",
     "任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|未完成功能|未完成任务|未完成的任务|待实现",

@@ -56,6 +56,10 @@ class PlanContext(NamedTuple):
     dialect: MarkdownDialect = PLAIN
     has_lists: bool = False
     """Some section that is named for tasks has items, so that those below the title are prose."""
+    has_signs: bool = False
+    """An emoji in front of a heading may be a state, and is none, because there are boxes."""
+    has_criteria: bool = False
+    """All boxes are of criteria, which say when the work is done."""
     has_step_rows: bool = False
     """A table gives the states of the parts of the work, so that their numbered items have none."""
 
@@ -91,7 +95,7 @@ def select_tasks(
     row_of: dict[PlanItemDraft, int] = {}
     described = {item.section for item in items if item.is_described}
     labelled = _labelled_sections(items)
-    stated = frozenset() if context.has_box else _stated_sections(items)
+    stated = frozenset() if context.has_box else _stated_sections(items, context)
     for item in items:
         around = None if item.parent is None else row_of.get(item.parent)
         holder = around
@@ -201,12 +205,18 @@ def _is_step(item: PlanItemDraft, context: PlanContext) -> bool:
     return item.is_numbered and section.holds_steps and (is_chapter or not context.has_lists)
 
 
-def _stated_sections(items: Iterable[PlanItemDraft]) -> frozenset[HeadingSection]:
-    """The sections without a meaning in which most items have a state."""
+def _stated_sections(
+    items: Iterable[PlanItemDraft], context: PlanContext
+) -> frozenset[HeadingSection]:
+    """The sections without a meaning in which most items have a state.
+
+    Numbered ones that are tasks anyway are not counted: their states would decide over the others.
+    """
     counts: Counter[HeadingSection] = Counter()
     for item in items:
         is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.text
-        if is_item and item.parent is None and item.section.kind is SectionKind.PLAIN:
+        is_open = is_item and item.parent is None and item.section.kind is SectionKind.PLAIN
+        if is_open and not _is_step(item, context):
             counts[item.section] += 1 if _has_state(item) else -1
     return frozenset(section for section, surplus in counts.items() if surplus > 0)
 

@@ -115,6 +115,27 @@ def test_ticking_and_opening_again_leaves_the_text_as_it_was(
         assert opened == text
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(("- [ ] Boxed", "### ⛔ Signer"), id="emoji-heading-beside-the-last-box"),
+        pytest.param(
+            ("### Task 1: Parse ✅", "- [ ] Boxed", "### Task 2: Link"), id="named-headings"
+        ),
+        pytest.param(("1. Keep the session alive", "- 🚧 Split the store"), id="one-of-two-states"),
+        pytest.param(("- 🚧 Split the store", "1. Keep it", "2. Send it"), id="one-of-three"),
+    ],
+)
+def test_a_tick_or_a_block_makes_no_other_line_a_task(lines: tuple[str, ...]) -> None:
+    text = "\n".join((*lines, ""))
+    plan = parse_markdown(text).plan
+    for task in (one for one in plan.tasks if one.state is TaskState.TODO):
+        ticked = task_edits.tick_task(text, task.id)
+        blocked = task_edits.block_task(text, task.id, "no key")
+        for edited in (ticked, blocked):
+            assert told(parse_markdown(edited).plan, task) == told(plan, task)
+
+
 @given(any_texts, st.data())
 def test_opening_a_task_changes_its_line_alone(text: str, data: st.DataObject) -> None:
     task = drawn(text, data)

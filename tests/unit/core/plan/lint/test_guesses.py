@@ -16,6 +16,7 @@ GUESSES = {
     CheckCode.LINES_READ_AS_DONE,
     CheckCode.HEADINGS_READ_AS_TASKS,
     CheckCode.HEADINGS_NOT_READ,
+    CheckCode.LINES_NOT_READ,
     CheckCode.TABLE_READ_BY_COLUMN,
 }
 TABLE = "| Task | Status |\n|---|---|\n| a | Done |\n| b | blocked |\n"
@@ -63,11 +64,32 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="headings",
         ),
         pytest.param(
-            "# P\n### Task 1: a\n- [x] b\n### T002: c\n### Task 3: d (done)\n## Phase 3\n",
+            "# P\n### Task 1: a\n- [x] b\n### T002: c\n1. how\n### ⛔ Sign\n## Phase 3\n",
             3,
-            "2 headings look like tasks and are not read (T002: c, Phase 3); add a box to each, as "
-            "in: ### [ ] …",
+            "3 headings look like tasks and are not read (T002: c, ⛔ Sign, Phase 3); add a box to "
+            "each, as in: ### [ ] …",
             id="headings-beside-boxes",
+        ),
+        pytest.param(
+            "# P\n1. x\n## Phase 1\n1. a\n2. b\n   1. c\n### Checklist\n- [ ] d\n## More\n1. e\n",
+            3,
+            "2 numbered lines without a box are not read (section Phase 1); add a box to each that "
+            "is a task",
+            id="numbered-lines-of-a-phase-with-a-checklist",
+        ),
+        pytest.param(
+            "# P\n## Coming soon\n1. a\n## Risks\n1. b\n## Success criteria\n- [x] c\n",
+            2,
+            "1 numbered line without a box is not read (section Coming soon); add a box to each "
+            "that is a task",
+            id="numbered-lines-beside-criteria",
+        ),
+        pytest.param(
+            "## Phase 1\n**Notes:**\n1. why\n\n**Tasks:**\n1. a\n\n## Checklist\n- [ ] d\n",
+            5,
+            "1 numbered line without a box is not read (section Phase 1); add a box to each that "
+            "is a task",
+            id="numbered-lines-below-a-label",
         ),
         pytest.param(
             "# P\n## Steps\n### Phase 1\n#### 1.1 a\n#### 1.2 b\n## Checklist\n- [x] c\n",
@@ -128,6 +150,11 @@ def test_what_the_plan_says_is_no_guess(text: str) -> None:
             "- [x] a\n### [ ] Task 1: b\n### [ ] T002: c",
             id="unread-headings",
         ),
+        pytest.param(
+            "- [x] a\n## Phase 1\n1. b\n2) c",
+            "- [x] a\n## Phase 1\n1. [ ] b\n2) [ ] c",
+            id="unread-lines",
+        ),
         pytest.param(TABLE, TABLE.replace("Done", "[x]").replace("blocked", "[!]"), id="table"),
         pytest.param("## P0 ✅\n1. a", "## P0 ✅\n1. [x] a", id="done"),
     ],
@@ -151,7 +178,8 @@ def test_an_edit_keeps_every_state(text: str) -> None:
     before = sorted(task.state for task in parse_markdown(text).plan.tasks)
     for remark in guesses_in(text):
         edit = quick_fix_edit(remark, text)
-        if edit is not None and remark.code is not CheckCode.HEADINGS_NOT_READ:
+        unread = {CheckCode.HEADINGS_NOT_READ, CheckCode.LINES_NOT_READ}
+        if edit is not None and remark.code not in unread:
             after = parse_markdown(edit.apply(text)).plan.tasks
             assert sorted(task.state for task in after) == before
 

@@ -172,8 +172,18 @@ def test_headings_are_tasks_by_place(lines: tuple[str, ...], expected: list[str]
         ),
         pytest.param(
             ("- [x] x", "## Step 1: a ✅", "## Step 2: b"),
-            ["done x", "done Step 1: a"],
-            id="never-where-all-is-ticked",
+            ["done x", "done Step 1: a", "todo Step 2: b"],
+            id="also-where-all-is-ticked",
+        ),
+        pytest.param(
+            ("- [x] x", "## Step 1: a ✅", "## Overview", "### Step 2 in short", "## Phase 2"),
+            ["done x", "done Step 1: a", "todo Phase 2"],
+            id="only-beside-them",
+        ),
+        pytest.param(
+            ("- [ ] x", "### ⛔ Sign", "### 2. 🔴 Send"),
+            ["todo x", "todo 2. Send"],
+            id="never-by-an-emoji-in-front",
         ),
         pytest.param(
             ("- [ ] x", "## Step 1: a", "## Step 2: b"), ["todo x"], id="never-without-any-state"

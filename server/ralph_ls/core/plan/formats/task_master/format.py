@@ -10,7 +10,9 @@ def _load() -> PlanOperations:
     from ralph_ls.core.plan.formats.task_master import operations
     from ralph_ls.core.plan.formats.text_operations import structured_operations
 
-    return structured_operations(operations)
+    return structured_operations(
+        operations, parse=lambda text, options: operations.parse_text(text, options.tag)
+    )
 
 
 TASK_MASTER = PlanFormat(

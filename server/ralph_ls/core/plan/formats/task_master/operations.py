@@ -34,9 +34,9 @@ from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 FATAL = frozenset({"json-syntax", "tasks-shape"})
 
 
-def parse_text(text: str) -> ParsedPlan:
-    """Read the plan and its problems from a task file; never raises."""
-    known = read_task_file(text)
+def parse_text(text: str, tag: str | None = None) -> ParsedPlan:
+    """Read the plan and its problems from a task file: of one tag, or of all; never raises."""
+    known = read_task_file(text, tag)
     lines = LineIndex(text)
     problems: list[PlanProblem] = []
     spans: list[tuple[int, int]] = []
@@ -46,7 +46,7 @@ def parse_text(text: str) -> ParsedPlan:
         problems.append(PlanProblem(code=one.code, message=message, line=number + 1))
         spans.append(span)
     titles = {task.id: task.title for task in known.tasks}
-    tasks = tuple(_to_task(task, known, titles, lines) for task in known.tasks)
+    tasks = tuple(_to_task(task, titles, lines) for task in known.tasks)
     return ParsedPlan(plan=Plan(tasks=tasks), problems=tuple(problems), spans=tuple(spans))
 
 
@@ -121,8 +121,6 @@ def with_task_of(text: str, other: str, task_id: str) -> str:
     """
     require_json(text)
     here, there = read_task_file(text), read_task_file(other)
-    if here.array.items is None:
-        return text
     mine, theirs = here.by_id().get(task_id), there.by_id().get(task_id)
     if theirs is None:
         return text if mine is None else _without(here, mine)
@@ -132,9 +130,7 @@ def with_task_of(text: str, other: str, task_id: str) -> str:
     return _with_inserted(here, there, theirs)
 
 
-def _to_task(
-    task: MasterTask, known: TaskFile, titles: Mapping[str, str], lines: LineIndex
-) -> Task:
+def _to_task(task: MasterTask, titles: Mapping[str, str], lines: LineIndex) -> Task:
     line = lines.number(task.node.start)
     start, end = lines.bounds(line)
     status, title = task.fields.get("status"), task.fields.get("title")
@@ -143,7 +139,7 @@ def _to_task(
         title=task.title,
         state=task.state,
         priority=task.priority,
-        section=_section(task, known, titles),
+        section=_section(task, titles),
         optional=False,
         line=line,
         start=start,
@@ -159,11 +155,11 @@ def _to_task(
     )
 
 
-def _section(task: MasterTask, known: TaskFile, titles: Mapping[str, str]) -> str:
+def _section(task: MasterTask, titles: Mapping[str, str]) -> str:
     """Its task of a subtask; of a task its tag, unless that is the one that every file has."""
     if task.parent is not None:
         return titles[task.parent]
-    return "" if known.tag == FIRST_TAG else known.tag
+    return "" if task.tag == FIRST_TAG else task.tag
 
 
 def _find(text: str, task_id: str) -> MasterTask:
@@ -195,7 +191,7 @@ def _without_reason(text: str, task: MasterTask) -> str:
 def _list_with(known: TaskFile, task: MasterTask) -> tuple[JsonNode, int]:
     """The list that a task is in, and its place there."""
     parent = None if task.parent is None else known.by_id()[task.parent]
-    array = known.array if parent is None else parent.fields["subtasks"].node
+    array = known.lists[task.tag] if parent is None else parent.fields["subtasks"].node
     return array, array.elements.index(task.node)
 
 
@@ -223,7 +219,7 @@ def _with_inserted(here: TaskFile, there: TaskFile, theirs: MasterTask) -> str:
     """The text here with a task from there, behind the nearest earlier one that both have."""
     raw = there.text[theirs.node.start : theirs.node.end]
     old, nth = _list_with(there, theirs)
-    array = here.array
+    array = here.lists.get(theirs.tag)
     if theirs.parent is not None:
         parent = here.by_id().get(theirs.parent)
         if parent is None:
@@ -232,6 +228,8 @@ def _with_inserted(here: TaskFile, there: TaskFile, theirs: MasterTask) -> str:
         if member is None or member.node.items is None:
             return with_member(here.text, parent.node, "subtasks", f"[{raw}]")
         array = member.node
+    if array is None:
+        return here.text
     if not array.elements:
         around = (
             there.text[old.start : old.elements[0].start],

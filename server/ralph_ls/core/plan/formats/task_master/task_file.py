@@ -1,8 +1,9 @@
 """Task file of Task Master: tasks, subtasks and tags of ``tasks.json`` with their positions.
 
 A file is an object of tags, each with a list ``tasks``; an older one is a single such list. One tag
-is the plan: ``master``, or the only one, or the first. Unknown fields stay in the text, which is
-never written as a whole from these values.
+is the plan of a run, but an edit finds its task in any: numbers begin again in each tag, so an id
+names its tag, ``auth:5``, except in ``master``, or in the first tag where there is no such one.
+Unknown fields stay in the text, which is never written as a whole from these values.
 
 A subtask's id is that of its task with its number: ``5.2``. Its dependencies without a point name
 its siblings. Below a task that is done or was given up, no subtask is open: its tool looks at none
@@ -13,12 +14,13 @@ Parsing is total: what cannot be read is reported, and the rest is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
 from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode, last_members, scan_json
+from ralph_ls.core.plan.formats.plan_format import PLAN_MISSING
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
 from ralph_ls.protocol.task_words import SETTLED_STATES, Priority, TaskState
 
@@ -55,8 +57,6 @@ PRIORITY_OF = {
     "medium": Priority.P1,
     "low": Priority.P2,
 }
-NOTHING = JsonNode(0, 0)
-"""The list of a file without one."""
 
 
 class TaskFinding(NamedTuple):
@@ -86,20 +86,19 @@ class MasterTask:
     parent: str | None = None
     parts: tuple[str, ...] = ()
     """The ids of its subtasks."""
+    tag: str = ""
     node: JsonNode = field(repr=False, compare=False)
     fields: Mapping[str, JsonMember] = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFile:
-    """The tasks of one tag, each task before its subtasks."""
+    """The tasks of all tags that are read, each task before its subtasks."""
 
     text: str = field(repr=False)
-    tag: str = ""
-    """Empty where the file has no tags."""
     tasks: tuple[MasterTask, ...] = ()
-    array: JsonNode = field(default=NOTHING, repr=False, compare=False)
-    """The list of the tasks."""
+    lists: Mapping[str, JsonNode] = field(default_factory=dict, repr=False, compare=False)
+    """The list of the tasks of every tag; that of a file without tags has an empty name."""
     findings: tuple[TaskFinding, ...] = ()
 
     def by_id(self) -> Mapping[str, MasterTask]:
@@ -107,39 +106,48 @@ class TaskFile:
         return {task.id: task for task in self.tasks}
 
 
-def read_task_file(text: str) -> TaskFile:
-    """Read the tasks of the file's tag; never raises."""
+def read_task_file(text: str, tag: str | None = None) -> TaskFile:
+    """Read the tasks of one tag; an empty one is that whose ids have no name. None: of all tags.
+
+    Never raises.
+    """
     scanned = scan_json(text)
     findings = [TaskFinding("json-syntax", *fault) for fault in scanned.faults]
     if scanned.root is None:
         return TaskFile(text=text, findings=tuple(findings))
-    tag, array = _choose_tag(scanned.root)
-    findings += _other_tags(scanned.root, tag)
-    if array is None:
+    lists, start = _lists_in(scanned.root), scanned.root.start
+    first = FIRST_TAG if FIRST_TAG in lists else next(iter(lists), "")
+    if not lists:
         message = "the list tasks is missing; write one in Task Master with: task-master parse-prd"
-        start = scanned.root.start
         findings.append(TaskFinding("tasks-shape", message, start, start + 1))
-        return TaskFile(text=text, findings=tuple(findings))
+    elif tag and tag not in lists and first:
+        message = f"there is no tag {tag[:40]}; the tags are: {', '.join(lists)}"
+        findings.append(TaskFinding(PLAN_MISSING, message, start, start + 1))
+    elif tag is not None:
+        findings += _tags_left(lists, tag or first)
     reader = _Reader(text, findings)
-    tasks = tuple(reader.read_list(array))
+    wanted = lists if tag is None or not first else {tag or first} & lists.keys()
+    tasks = [
+        task
+        for name, array in lists.items()
+        if name in wanted
+        for task in reader.read_tag(name, array, is_first=name == first)
+    ]
     findings += _unknown_needs(tasks)
     findings.sort(key=lambda one: one.start)
-    return TaskFile(text=text, tag=tag, tasks=tasks, array=array, findings=tuple(findings))
+    return TaskFile(text=text, tasks=tuple(tasks), lists=lists, findings=tuple(findings))
 
 
-def ignored_tag(text: str, state: str) -> str:
-    """The current tag of Task Master's state file, where the tasks have it and another is read.
+def tags_in(text: str) -> tuple[str, ...]:
+    """The tags of a task file that have a list of tasks; none in a file without tags."""
+    root = scan_json(text).root
+    return () if root is None else tuple(filter(None, _lists_in(root)))
 
-    Empty otherwise, also for a state that cannot be read. Never raises.
-    """
-    scanned, known = scan_json(state), scan_json(text).root
-    if scanned.root is None or scanned.faults or known is None:
-        return ""
-    current = _text_of(last_members(scanned.root), "currentTag")
-    tag, _ = _choose_tag(known)
-    member = last_members(known).get(current)
-    is_known = member is not None and _list_of(member.node) is not None
-    return current if tag and is_known and current != tag else ""
+
+def current_tag(state: str) -> str:
+    """The current tag in Task Master's own ``state.json``; empty where it names none."""
+    root = scan_json(state).root
+    return "" if root is None else _text_of(last_members(root), "currentTag")
 
 
 def normalise_status(word: str) -> str:
@@ -147,35 +155,29 @@ def normalise_status(word: str) -> str:
     return "-".join(word.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def _choose_tag(root: JsonNode) -> tuple[str, JsonNode | None]:
-    """The name of the tag that is the plan, and its list of tasks."""
+def _lists_in(root: JsonNode) -> Mapping[str, JsonNode]:
+    """The lists of tasks by tag; the only one of a file without tags has an empty name."""
     if root.items is not None:
-        return "", root
-    members = last_members(root)
-    array = _list_of(root)
-    if array is not None:
-        return "", array
-    tags = {name: _list_of(member.node) for name, member in members.items()}
-    known = {name: array for name, array in tags.items() if array is not None}
-    name = FIRST_TAG if FIRST_TAG in known else next(iter(known), "")
-    return name, known.get(name)
+        return {"": root}
+    only = _list_of(root)
+    if only is not None:
+        return {"": only}
+    tags = {name: _list_of(member.node) for name, member in last_members(root).items()}
+    return {escape_surrogates(name): found for name, found in tags.items() if found is not None}
 
 
-def _other_tags(root: JsonNode, tag: str) -> Iterator[TaskFinding]:
+def _tags_left(lists: Mapping[str, JsonNode], tag: str) -> Iterator[TaskFinding]:
     """The tags with open tasks that are not read."""
-    for name, member in (last_members(root) if tag else {}).items():
-        array = _list_of(member.node)
-        if name == tag or array is None:
-            continue
+    for name, array in lists.items():
         words = (_text_of(last_members(task), "status") for task in array.elements)
         states = (STATE_OF.get(normalise_status(word or "pending")) for word in words)
         n_open = sum(state in {TaskState.TODO, TaskState.IN_PROGRESS} for state in states)
-        if n_open:
+        if n_open and name != tag:
             message = (
-                f"the tag {escape_surrogates(name)[:40]} has {_open_tasks(n_open)}, and only the "
-                f"tag {tag} is read; move them with: task-master move"
+                f"the tag {name[:40]} has {_open_tasks(n_open)}, and only the tag {tag[:40]} is "
+                f"read; work on it with: ralph run --plan {name[:40]}"
             )
-            yield TaskFinding("task-tag-left", message, member.start, member.end)
+            yield TaskFinding("task-tag-left", message, array.start, array.start + 1)
 
 
 def _open_tasks(n_tasks: int) -> str:
@@ -188,14 +190,20 @@ def _list_of(node: JsonNode) -> JsonNode | None:
 
 
 class _Reader:
-    """Reads the tasks of one list; ids are unique in it."""
+    """Reads the tasks of tags, one after the other; ids are unique in all of them."""
 
     def __init__(self, text: str, findings: list[TaskFinding]) -> None:
         self._text = text
         self._findings = findings
         self._ids: set[str] = set()
+        self._tag = self._prefix = ""
 
-    def read_list(self, array: JsonNode, parent: MasterTask | None = None) -> Iterator[MasterTask]:
+    def read_tag(self, tag: str, array: JsonNode, *, is_first: bool) -> Iterator[MasterTask]:
+        """The tasks of a tag; the ids of any but the first begin with its name."""
+        self._tag, self._prefix = tag, "" if is_first else f"{tag}:"
+        yield from self._read_list(array)
+
+    def _read_list(self, array: JsonNode, parent: MasterTask | None = None) -> Iterator[MasterTask]:
         for node in array.elements:
             if node.members is None:
                 self._report("task-type", "a task must be an object", node)
@@ -205,7 +213,7 @@ class _Reader:
             if parent is not None or subtasks is None or subtasks.node.items is None:
                 yield task
                 continue
-            inner = tuple(self.read_list(subtasks.node, task))
+            inner = tuple(self._read_list(subtasks.node, task))
             yield replace(task, parts=tuple(one.id for one in inner))
             yield from inner
 
@@ -213,7 +221,8 @@ class _Reader:
         members = last_members(node)
         title = fold_whitespace(_text_of(members, "title"))
         number = self._word_of(members["id"].node) if "id" in members else ""
-        task_id = self._own_id(_full_id(number, parent) or title_id(title), node)
+        own = f"{self._prefix}{title_id(title)}"
+        task_id = self._own_id(self._full_id(number, parent) if number else own, node)
         if not title:
             self._report("task-title-missing", f"task {task_id} has no title", node)
         status = normalise_status(_text_of(members, "status") or "pending")
@@ -228,6 +237,7 @@ class _Reader:
             reason=_reason(status, state, _text_of(members, "details")),
             needs=self._needs(members, parent),
             parent=None if parent is None else parent.id,
+            tag=self._tag,
             node=node,
             fields=members,
         )
@@ -254,8 +264,14 @@ class _Reader:
         if "dependencies" not in members:
             return ()
         words = filter(None, map(self._word_of, members["dependencies"].node.elements))
-        full = (word if "." in word else _full_id(word, parent) for word in words)
+        full = (self._full_id(word, None if "." in word else parent) for word in words)
         return tuple(dict.fromkeys(full))
+
+    def _full_id(self, number: str, parent: MasterTask | None) -> str:
+        """The id of a task, with its tag; of a subtask with that of its task in front."""
+        above = "" if parent is None else f"{parent.id}."
+        full = f"{self._prefix}{number}"
+        return full if full.startswith(above) else f"{above}{number}"
 
     def _word_of(self, node: JsonNode) -> str:
         """An id as it is written, for 5.10 is not 5.1; empty for anything but text and number."""
@@ -280,7 +296,7 @@ class _Reader:
         self._findings.append(TaskFinding(code, message, node.start, end))
 
 
-def _unknown_needs(tasks: tuple[MasterTask, ...]) -> Iterator[TaskFinding]:
+def _unknown_needs(tasks: Sequence[MasterTask]) -> Iterator[TaskFinding]:
     known = {task.id for task in tasks}
     for task in tasks:
         for name in task.needs:
@@ -293,13 +309,6 @@ def _unknown_needs(tasks: tuple[MasterTask, ...]) -> Iterator[TaskFinding]:
 def _text_of(members: Mapping[str, JsonMember], key: str) -> str:
     scalar = members[key].node.scalar if key in members else None
     return escape_surrogates(scalar) if isinstance(scalar, str) else ""
-
-
-def _full_id(number: str, parent: MasterTask | None) -> str:
-    """The id of a task; of a subtask with that of its task in front."""
-    if parent is None or not number or number.startswith(f"{parent.id}."):
-        return number
-    return f"{parent.id}.{number}"
 
 
 def _reason(status: str, state: TaskState, details: str) -> str | None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.plan.formats.plan_format import PLAN_MISSING
 from ralph_ls.core.plan.formats.task_master.operations import (
     needs_of,
     parse_text,
@@ -19,7 +20,11 @@ from ralph_ls.core.plan.formats.task_master.operations import (
     with_state,
     with_task_of,
 )
-from ralph_ls.core.plan.formats.task_master.task_file import ignored_tag, read_task_file
+from ralph_ls.core.plan.formats.task_master.task_file import (
+    current_tag,
+    read_task_file,
+    tags_in,
+)
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState
@@ -82,7 +87,7 @@ def test_a_task_waits_for_its_subtasks_and_they_for_what_it_waits_for() -> None:
     ],
 )  # fmt: skip
 def test_reads_every_shape_of_the_file(text: str, ids: list[str]) -> None:
-    assert [task.id for task in parse_text(text).plan.tasks] == ids
+    assert [task.id for task in parse_text(text, "").plan.tasks] == ids
 
 
 @pytest.mark.parametrize(
@@ -146,36 +151,84 @@ def test_tasks_of_other_tags_are_reported() -> None:
         "meta": 1,
         "next": {"tasks": [{"id": 1}, {"id": 2, "status": "in-progress"}]},
     }
-    problem, more = parse_text(json.dumps(tags, indent=1)).problems
+    problem, more = parse_text(json.dumps(tags, indent=1), "").problems
     assert more.message.startswith("the tag next has 2 open tasks, and only")
     assert problem.message == (
         "the tag dev has 1 open task, and only the tag master is read; "
-        "move them with: task-master move"
+        "work on it with: ralph run --plan dev"
     )
+    found = [one.code for one in parse_text(json.dumps(tags), "next").problems]
+    assert found.count("task-tag-left") == 2
 
 
 @pytest.mark.parametrize(
-    ("tags", "state", "tag"),
+    ("state", "tag"),
     [
-        (["master", "dev"], '{"currentTag": "dev"}', "dev"),
-        (["dev", "ops"], '{"currentTag": "ops"}', "ops"),
-        (["master", "dev"], '{"currentTag": "master"}', ""),
-        (["master", "dev"], '{"currentTag": "gone"}', ""),
-        (["master", "dev"], '{"currentTag": 1}', ""),
-        (["master", "dev"], "[1]", ""),
-        (["master", "dev"], '{"currentTag": "dev', ""),
-        (["master", "dev"], "", ""),
-        ([], '{"currentTag": "dev"}', ""),
+        ('{"currentTag": "dev"}', "dev"),
+        ('{"currentTag": 1}', ""),
+        ("[1]", ""),
+        ("", ""),
     ],
 )
-def test_a_current_tag_that_is_not_read(tags: list[str], state: str, tag: str) -> None:
-    text = json.dumps({name: {"tasks": []} for name in tags}) if tags else ""
-    assert ignored_tag(text, state) == tag
+def test_the_current_tag(state: str, tag: str) -> None:
+    assert current_tag(state) == tag
 
 
-def test_a_tag_without_tasks_is_not_ignored() -> None:
-    assert ignored_tag('{"master": {"tasks": []}, "dev": 1}', '{"currentTag": "dev"}') == ""
-    assert ignored_tag('{"tasks": [], "dev": {"tasks": []}}', '{"currentTag": "dev"}') == ""
+TAGS = {
+    "auth": {"tasks": [{"id": 1, "title": "log in"}, {"title": "log out"}]},
+    "master": {"tasks": [{"id": 1, "title": "pay"}], "metadata": {"created": "today"}},
+    "shop": {
+        "tasks": [
+            {"id": 1, "title": "list", "subtasks": [{"id": 1, "title": "a"}, {"id": "1.2"}]},
+            {"id": 2, "title": "cart", "dependencies": [1, "1.2"]},
+        ]
+    },
+    "notes": 1,
+}
+
+
+def ids(text: str, tag: str | None) -> list[str]:
+    return [task.id for task in parse_text(text, tag).plan.tasks]
+
+
+def test_one_tag_is_read_and_its_ids_name_it() -> None:
+    text = json.dumps(TAGS)
+    assert ids(text, "") == ids(text, "master") == ["1"]
+    assert ids(text, "shop") == ["shop:1", "shop:1.1", "shop:1.2", "shop:2"]
+    assert ids(text, "auth")[0] == "auth:1"
+    assert ids(text, None) == [*ids(text, "auth"), "1", *ids(text, "shop")]
+    assert needs_of(text)["shop:2"] == ("shop:1", "shop:1.2")
+    assert tags_in(text) == ("auth", "master", "shop")
+    assert tags_in("[]") == tags_in("") == ()
+
+
+def test_a_tag_that_is_not_there_is_no_plan() -> None:
+    parsed = parse_text(json.dumps(TAGS), "gone")
+    assert not parsed.plan.tasks
+    (problem,) = parsed.problems
+    assert problem.code == PLAN_MISSING
+    assert problem.message == "there is no tag gone; the tags are: auth, master, shop"
+    assert ids('{"tasks": [{"id": 1}]}', "gone") == ["1"], "a file without tags is one plan"
+
+
+def test_an_edit_finds_its_task_in_any_tag() -> None:
+    text = json.dumps(TAGS, indent=2)
+    done = with_state(text, "shop:1.1", TaskState.DONE)
+    assert [task.id for task in parse_text(done).plan.tasks if task.state is TaskState.DONE] == [
+        "shop:1.1"
+    ]
+    before, after = text.splitlines(), done.splitlines()
+    assert sum(line not in before for line in after) <= 2
+    assert with_task_of(done, text, "shop:1.1") == text
+    lost = text.replace('"title": "cart"', '"title": "trolley"')
+    assert with_task_of(lost, text, "shop:2") == text
+
+
+def test_a_task_of_a_tag_that_is_gone_stays_away() -> None:
+    text = json.dumps(TAGS)
+    rest = json.dumps({"master": TAGS["master"]})
+    assert with_task_of(rest, text, "shop:2") == rest
+    assert with_task_of(rest, text, "shop:1.1") == rest
 
 
 @pytest.mark.parametrize(
