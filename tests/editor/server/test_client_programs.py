@@ -1,0 +1,92 @@
+"""The programs of docs/clients.md drive a real loop through a real server."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.protocol.run.events import QuestionAnswered
+from tests.engine.conftest import ralph
+from tests.engine.project_builder import PATIENCE, ROOT, end_run, events_of
+from tests.engine.ralph_runner import Project, Ralph
+
+__all__ = ["ralph"]
+
+pytestmark = pytest.mark.slow
+
+PAGE = ROOT / "docs" / "clients.md"
+WITH_NODE = ROOT / "client-vscode" / "scripts" / "with_node.py"
+
+AGENT = """\
+if [ "$RALPH_START" = 1 ]; then
+  work; commit; say '<promise>DECIDE:PostgreSQL or SQLite?</promise>'; exit
+fi
+work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'
+"""
+
+CONFIG = """\
+profile = "fixplan"
+agent = "command"
+
+[agents.command]
+argv = ["{agent}"]
+"""
+
+
+@pytest.fixture
+def project(ralph: Ralph, tmp_path: Path) -> Iterator[Project]:
+    made = Project(ralph, tmp_path)
+    config = CONFIG.format(agent=made.kept / "bin" / "agent")
+    made.plan("First task", files={".ralph/config.toml": config}).agent(AGENT)
+    yield made
+    end_run(made.repository)
+
+
+def program(language: str) -> str:
+    block = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    (found,) = block.findall(PAGE.read_text(encoding="utf-8"))
+    return str(found)
+
+
+def run(project: Project, language: str) -> subprocess.CompletedProcess[str]:
+    path = project.kept / ("client.py" if language == "python" else "client.mts")
+    path.write_text(program(language), encoding="utf-8")
+    command = [sys.executable, str(path)]
+    if language == "ts":
+        command = [sys.executable, str(WITH_NODE), "node", "--no-warnings", str(path)]
+    names = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return subprocess.run(
+        [*command, str(project.repository), "SQLite"],
+        env={**os.environ, "PATH": names},
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("language", ["python", "ts"])
+def test_a_client_starts_a_run_answers_and_ends_with_it(project: Project, language: str) -> None:
+    assert project.tell("allow", "--yes").exit_code == 0
+    done = run(project, language)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    events = events_of(project.repository)
+    assert [int(line.split()[0]) for line in lines] == [event.seq for event in events]
+    assert lines[-1].split()[1:3] == ["runEnded", "complete"]
+    assert any(line.endswith("questionAsked PostgreSQL or SQLite?") for line in lines)
+    (answered,) = [event for event in events if isinstance(event, QuestionAnswered)]
+    assert answered.answer == "SQLite"
+
+
+@pytest.mark.parametrize("language", ["python", "ts"])
+def test_a_refusal_is_reported(project: Project, language: str) -> None:
+    done = run(project, language)
+    assert done.returncode != 0
+    assert "ralph allow" in done.stderr
