@@ -221,6 +221,11 @@ QUEUE = (
             id="numbered-headings-in-the-parts-of-a-fix-plan",
         ),
         pytest.param(
+            ("# R", "## Kettle", "- Done: Cut", "- In progress: Bend"),
+            ["done Cut", "inProgress Bend"],
+            id="states-in-front-of-bullets",
+        ),
+        pytest.param(
             ("# R", "## What was done", "### Batch 1: Cut", "## To do", "1. [in_progress] Bend"),
             ["done Batch 1: Cut", "inProgress Bend"],
             id="what-was-done",
