@@ -331,6 +331,8 @@ def _become_program(request: Request, fds: list[int], forks: socket.socket) -> N
     sys.argv = [module or "ralph", *arguments]
     try:
         if module != RALPH:
+            # Some are modules of the tests.
+            sys.path.append(str(Path(__file__).resolve().parents[2]))
             sys.exit(importlib.import_module(module).main())
         run()
         raise AssertionError("ralph ends with a code")

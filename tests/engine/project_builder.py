@@ -173,7 +173,7 @@ def write_agent(folder: Path, body: str, *, name: str = "agent") -> str:
     text = body if body.startswith("#!") else f"#!/bin/sh\nset -eu\n{body}\n"
     # A process that another test forks may hold a descriptor that writes, and nobody can start a
     # program then; another program, which has ended, holds none.
-    subprocess.run(["/bin/sh", "-c", 'cat >"$1"', "sh", path], input=text.encode(), check=True)
+    subprocess.run(["tee", path], input=text.encode(), stdout=subprocess.DEVNULL, check=True)
     path.chmod(0o755)
     return shlex.quote(str(path))
 

@@ -30,24 +30,17 @@ class Watcher:
     def __init__(self) -> None:
         _adopt_orphans(True)
         self._own: set[int] = set()
-        self._helpers: set[int] = set()
 
     def begin(self) -> None:
         """What runs now belongs to the sweep itself, and to no case."""
         from tests.engine.forked_ralph import fork_server
 
         fork_server()
-        running = {process.pid for process in psutil.Process().children(recursive=True)}
-        self._own = self._helpers | running
+        self._own = {process.pid for process in psutil.Process().children(recursive=True)}
 
     def close(self) -> None:
         """Adopt no more orphans, for a process that continues with something else."""
         _adopt_orphans(False)
-
-    def own(self, pid: int) -> None:
-        """A helper of the sweep that outlives the case."""
-        self._helpers.add(pid)
-        self._own.add(pid)
 
     def left(self) -> list[psutil.Process]:
         """Every living descendant that is no part of the sweep."""

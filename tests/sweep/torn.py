@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from unittest import mock
 
-from tests.engine.crash_driver import KILLED, _engines, driver
+from tests.engine.crash_driver import KILLED, Driver
 from tests.sweep.engines import PATIENCE, Ended
 from tests.sweep.invariants import no_traceback
 from tests.sweep.projects import Project
@@ -16,7 +16,7 @@ from tests.sweep.violations import Kind, require
 
 
 class TornEngine:
-    """``crash_engine`` in a thread, since its driver waits for the end."""
+    """``crashing_engine`` in a thread, since its driver waits for the end."""
 
     def __init__(
         self,
@@ -32,13 +32,10 @@ class TornEngine:
         self._code = 0
         self._environment = {**os.environ, **project.environment}
 
-        case.watcher.own(_engines().pid)
-
         def play() -> None:
-            with driver(self._output) as engines:
-                self._code = engines.ralph(
-                    project.repository, *words, kill_at=kill_at, n_bytes=n_bytes
-                )
+            self._code = Driver(self._output).ralph(
+                project.repository, *words, kill_at=kill_at, n_bytes=n_bytes
+            )
 
         # The driver hands on the environment of its caller.
         self._patch = mock.patch.dict(os.environ, self._environment)

@@ -1,7 +1,7 @@
 """The engine is killed after each event of a recorded run, and continues as if nothing happened.
 
 What comes again in the same place is left to the core's ``test_kill``, which skips none.
-Each engine is a real one in a separate process (``crash_engine``); its agent is a script that
+Each engine is a real one in a separate process (``crashing_engine``); its agent is a script that
 looks at the repository to see what comes next, as a real agent does. The user in these tests
 answers, resolves and resumes, and never looks into the journal.
 """
@@ -9,12 +9,10 @@ answers, resolves and resumes, and never looks into the journal.
 from __future__ import annotations
 
 import csv
+import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -30,9 +28,10 @@ from ralph_ls.protocol.run.events import (
     Warned,
 )
 from ralph_ls.protocol.run.values import EndReason, Outcome
+from ralph_ls.store.layout import state_root
 from ralph_ls.store.run.journal import read_journal
 from ralph_ls.store.run.runs import load_state
-from tests.engine.crash_driver import KILLED, Driver, driver
+from tests.engine.crash_driver import KILLED, Driver
 from tests.engine.project_builder import (
     git,
     make_repository,
@@ -107,62 +106,103 @@ class Story:
     """One run from its start to its end, under as many engines as it took."""
 
     repository: Path
-    exit_codes: list[int] = field(default_factory=list)
+    exit_codes: list[int]
+    events: tuple[Event | UnknownEvent, ...] = ()
+    subjects: list[str] = field(default_factory=list)
 
-    @cached_property
-    def events(self) -> tuple[Event | UnknownEvent, ...]:
+    def read(self) -> None:
+        """Read what came of it, before the next one is played in the same place."""
         found = newest_run(self.repository)
         assert found is not None
         read = read_journal(found.files.journal)
         assert (read.torn, read.unreadable) == (0, ())
-        return read.events
+        self.events = read.events
+        self.subjects = sorted(git(self.repository, "log", "--format=%s").split("\n"))
 
-    @cached_property
+    @property
     def ended(self) -> list[IterationEnded]:
         return [event for event in self.events if isinstance(event, IterationEnded)]
-
-    @cached_property
-    def subjects(self) -> list[str]:
-        return sorted(git(self.repository, "log", "--format=%s").split("\n"))
 
     def n_told(self, kind: str) -> int:
         return [getattr(event, "kind", "") for event in self.events].count(kind)
 
 
 @dataclass(frozen=True)
+class Beginning:
+    """What a run has left when one of its engines begins, to be put there again."""
+
+    exit_codes: tuple[int, ...]
+    n_events: int
+    repository: Path
+    state: Path | None
+
+
 class Stage:
-    """A scripted agent and a repository to copy."""
+    """A scripted agent, and a repository in which one run after the other is played.
 
-    template: Path
-    command: str
-    folder: Path
-    driver: Driver
+    The first one is recorded: a run that is killed late begins with what its earlier engines left.
+    """
 
-    def play(
-        self, name: str, *, kill_at: int = 0, n_bytes: int | None = None, is_quick: bool = False
-    ) -> Story:
-        """Start a run, do what it asks for until it is over; one engine dies on the way.
+    def __init__(self, folder: Path, script: str) -> None:
+        self.folder = folder
+        self.repository = folder / "repository"
+        self.command = write_agent(folder / "bin", TOOLS + SCRIPTS[script])
+        self.driver = Driver(folder / "output")
+        template = make_repository(folder / "template", ["one"], files={"work": ""})
+        self._beginnings = [Beginning((), 0, template, None)]
+
+    def record(self) -> Story:
+        """A run whose engines all live."""
+        story = self._begin(self._beginnings[0])
+        while self._step(story) in {2, 3}:
+            help_out(self.repository)
+            self._keep(story)
+        story.read()
+        return story
+
+    def play(self, kill_at: int, *, n_bytes: int | None = None, is_quick: bool = False) -> Story:
+        """The run of which one engine dies, to its end; the user does what it asks for.
 
         A quick user does what a halt file asks for as soon as it is there; another one when
         the run ends for it.
         """
-        story = Story(self.folder / name)
-        shutil.copytree(self.template, story.repository)
-        arguments = ["run", "--agent-command", self.command]
+        story = self._begin([one for one in self._beginnings if one.n_events < kill_at][-1])
         while len(story.exit_codes) < MOST_ENGINES:
-            code = self.driver.ralph(story.repository, *arguments, kill_at=kill_at, n_bytes=n_bytes)
-            story.exit_codes.append(code)
+            code = self._step(story, kill_at=kill_at, n_bytes=n_bytes)
             if code == KILLED:
                 kill_at = 0
             elif code not in {2, 3}:
+                story.read()
                 return story
             if is_quick or code != KILLED:
-                help_out(story.repository)
-            arguments = ["run", "--resume"]
+                help_out(self.repository)
         raise AssertionError(f"no end after {story.exit_codes}: {self.told()}")
 
     def told(self) -> str:
         return self.driver.output.read_text(encoding="utf-8")
+
+    def _step(self, story: Story, *, kill_at: int = 0, n_bytes: int | None = None) -> int:
+        start = ["--resume"] if story.exit_codes else ["--agent-command", self.command]
+        code = self.driver.ralph(self.repository, "run", *start, kill_at=kill_at, n_bytes=n_bytes)
+        story.exit_codes.append(code)
+        return code
+
+    def _begin(self, beginning: Beginning) -> Story:
+        state = state_root(os.environ)
+        for place, was in ((self.repository, beginning.repository), (state, beginning.state)):
+            shutil.rmtree(place, ignore_errors=True)
+            if was is not None:
+                shutil.copytree(was, place, symlinks=True)
+        return Story(self.repository, list(beginning.exit_codes))
+
+    def _keep(self, story: Story) -> None:
+        story.read()
+        kept = self.folder / f"after-{len(story.exit_codes)}"
+        repository = shutil.copytree(self.repository, kept / "repository", symlinks=True)
+        state = shutil.copytree(state_root(os.environ), kept / "state", symlinks=True)
+        self._beginnings.append(
+            Beginning(tuple(story.exit_codes), len(story.events), repository, state)
+        )
 
 
 def help_out(repository: Path) -> None:
@@ -172,17 +212,6 @@ def help_out(repository: Path) -> None:
         with decide.open("a", encoding="utf-8") as file:
             file.write(f"{ANSWER}\n")
     blocked.unlink(missing_ok=True)
-
-
-@contextmanager
-def staged(folder: Path, script: str) -> Iterator[Stage]:
-    with driver(folder / "output") as engines:
-        yield Stage(
-            template=make_repository(folder / "template", ["one"], files={"work": ""}),
-            command=write_agent(folder / "bin", TOOLS + SCRIPTS[script]),
-            folder=folder,
-            driver=engines,
-        )
 
 
 def check(story: Story, recorded: Story, *, is_over: bool = False) -> None:
@@ -275,96 +304,92 @@ def summed(logs: Path) -> list[int]:
 def test_a_run_killed_after_any_of_its_events_ends_as_it_would_have(
     tmp_path: Path, script: str, part: int
 ) -> None:
-    with staged(tmp_path, script) as stage:
-        recorded = stage.play("recorded")
-        check(recorded, recorded)
-        check_way(script, recorded)
-        n_events, n_engines = len(recorded.events), len(recorded.exit_codes)
-        for seq in moments(script, recorded)[part::PARTS]:
-            story = stage.play(f"killed-{seq}", kill_at=seq)
-            assert story.exit_codes.count(KILLED) == 1, f"killed at {seq}"
-            is_over = seq == n_events
-            if is_over:
-                # There is nothing left to continue with.
-                assert story.exit_codes[-1] == 64
-                assert "is complete; start a new one" in stage.told()
-            else:
-                assert story.exit_codes[-1] == 0, f"killed at {seq}: {stage.told()}"
-            # The user was asked for what only the user can do, and for nothing else.
-            assert story.exit_codes.count(3) >= story.n_told("questionAsked"), f"killed at {seq}"
-            assert story.exit_codes.count(2) >= story.n_told("blockedRaised"), f"killed at {seq}"
-            assert len(story.exit_codes) <= n_engines + 2, f"killed at {seq}"
-            try:
-                check(story, recorded, is_over=is_over)
-            except AssertionError as error:
-                kinds = [f"{event.seq} {getattr(event, 'kind', '')}" for event in story.events]
-                raise AssertionError(f"killed at {seq}: {story.exit_codes} {kinds}") from error
-            shutil.rmtree(story.repository)
+    stage = Stage(tmp_path, script)
+    recorded = stage.record()
+    check(recorded, recorded)
+    check_way(script, recorded)
+    n_events, n_engines = len(recorded.events), len(recorded.exit_codes)
+    for seq in moments(script, recorded)[part::PARTS]:
+        story = stage.play(seq)
+        assert story.exit_codes.count(KILLED) == 1, f"killed at {seq}"
+        is_over = seq == n_events
+        if is_over:
+            # There is nothing left to continue with.
+            assert story.exit_codes[-1] == 64
+            assert "is complete; start a new one" in stage.told()
+        else:
+            assert story.exit_codes[-1] == 0, f"killed at {seq}: {stage.told()}"
+        # The user was asked for what only the user can do, and for nothing else.
+        assert story.exit_codes.count(3) >= story.n_told("questionAsked"), f"killed at {seq}"
+        assert story.exit_codes.count(2) >= story.n_told("blockedRaised"), f"killed at {seq}"
+        assert len(story.exit_codes) <= n_engines + 2, f"killed at {seq}"
+        try:
+            check(story, recorded, is_over=is_over)
+        except AssertionError as error:
+            kinds = [f"{event.seq} {getattr(event, 'kind', '')}" for event in story.events]
+            raise AssertionError(f"killed at {seq}: {story.exit_codes} {kinds}") from error
 
 
 @pytest.mark.slow
 def test_what_the_user_did_before_the_resume_counts(tmp_path: Path) -> None:
-    with staged(tmp_path, "halts") as stage:
-        recorded = stage.play("recorded")
-        kinds = [getattr(event, "kind", "") for event in recorded.events]
-        asked, raised = kinds.index("questionAsked") + 1, kinds.index("blockedRaised") + 1
-        # The question's file is there even before it is reported; each run ends two events after.
-        for seq in (asked - 1, asked, asked + 1, asked + 2, raised, raised + 1, raised + 2):
-            story = stage.play(f"quick-{seq}", kill_at=seq, is_quick=True)
-            check(story, recorded)
-            assert len(story.exit_codes) == 3, f"killed at {seq}: {story.exit_codes}"
+    stage = Stage(tmp_path, "halts")
+    recorded = stage.record()
+    kinds = [getattr(event, "kind", "") for event in recorded.events]
+    asked, raised = kinds.index("questionAsked") + 1, kinds.index("blockedRaised") + 1
+    # The question's file is there even before it is reported; each run ends two events after.
+    for seq in (asked - 1, asked, asked + 1, asked + 2, raised, raised + 1, raised + 2):
+        story = stage.play(seq, is_quick=True)
+        check(story, recorded)
+        assert len(story.exit_codes) == 3, f"killed at {seq}: {story.exit_codes}"
 
 
 @pytest.mark.slow
 def test_the_last_row_of_a_run_killed_at_its_end_is_written_by_the_next_start(
     tmp_path: Path,
 ) -> None:
-    with staged(tmp_path, "breaker") as stage:
-        recorded = stage.play("recorded")
-        story = stage.play("killed", kill_at=len(recorded.events))
-        logs, run = story.repository / ".ralph" / "logs", story.events[0].run
-        assert summed(logs) == [1, 2, 3]
-        command = ["run", "1", "--agent-command", stage.command]
-        assert stage.driver.ralph(story.repository, *command) == 0
-        assert summed(logs / f"run-{run}") == [1, 2, 3, 4]
-        assert summed(logs) == [1]
+    stage = Stage(tmp_path, "breaker")
+    story = stage.play(len(stage.record().events))
+    logs, run = story.repository / ".ralph" / "logs", story.events[0].run
+    assert summed(logs) == [1, 2, 3]
+    command = ["run", "1", "--agent-command", stage.command]
+    assert stage.driver.ralph(story.repository, *command) == 0
+    assert summed(logs / f"run-{run}") == [1, 2, 3, 4]
+    assert summed(logs) == [1]
 
 
 @pytest.mark.slow
 def test_a_torn_last_line_is_dropped_and_reported(tmp_path: Path) -> None:
     cuts = {"agentStarted": 1, "agentExited": 40, "evidenceGathered": 90, "iterationEnded": 200}
-    with staged(tmp_path, "breaker") as stage:
-        recorded = stage.play("recorded")
-        kinds = [getattr(event, "kind", "") for event in recorded.events]
-        for kind, n_bytes in cuts.items():
-            seq = kinds.index(kind) + 1
-            story = stage.play(f"torn-at-{kind}", kill_at=seq, n_bytes=n_bytes)
-            assert story.exit_codes == [KILLED, 0]
-            check(story, recorded)
-            warned = [event for event in story.events if isinstance(event, Warned)]
-            torn = [event.message for event in warned if event.code == "journal-torn"]
-            assert torn == [f"dropped the incomplete last line of the journal ({n_bytes} bytes)"]
+    stage = Stage(tmp_path, "breaker")
+    recorded = stage.record()
+    kinds = [getattr(event, "kind", "") for event in recorded.events]
+    for kind, n_bytes in cuts.items():
+        story = stage.play(kinds.index(kind) + 1, n_bytes=n_bytes)
+        assert story.exit_codes == [KILLED, 0]
+        check(story, recorded)
+        warned = [event for event in story.events if isinstance(event, Warned)]
+        torn = [event.message for event in warned if event.code == "journal-torn"]
+        assert torn == [f"dropped the incomplete last line of the journal ({n_bytes} bytes)"]
 
 
 @pytest.mark.slow
 def test_a_run_killed_before_its_first_event_never_was(tmp_path: Path) -> None:
-    with staged(tmp_path, "halts") as stage:
-        repository = stage.folder / "repository"
-        shutil.copytree(stage.template, repository)
-        command = ["run", "--agent-command", stage.command]
-        for n_bytes in (0, 30):
-            assert stage.driver.ralph(repository, *command, kill_at=1, n_bytes=n_bytes) == KILLED
-            assert newest_run(repository) is None
-            assert stage.driver.ralph(repository, "run", "--resume") == 64
-            assert "there is no run to resume here" in stage.told()
-        # Nor does it hide the run before it.
-        assert stage.driver.ralph(repository, *command) == 3
-        first = newest_run(repository)
-        assert stage.driver.ralph(repository, *command, kill_at=1, n_bytes=30) == KILLED
-        newest = newest_run(repository)
-        assert first is not None
-        assert newest is not None
-        assert (newest.files, newest.state, newest.live) == (first.files, first.state, False)
-        help_out(repository)
-        assert stage.driver.ralph(repository, "run", "--resume") == 2
-        assert summed(repository / ".ralph" / "logs") == [1, 2]
+    stage = Stage(tmp_path, "halts")
+    repository = shutil.copytree(tmp_path / "template", stage.repository)
+    command = ["run", "--agent-command", stage.command]
+    for n_bytes in (0, 30):
+        assert stage.driver.ralph(repository, *command, kill_at=1, n_bytes=n_bytes) == KILLED
+        assert newest_run(repository) is None
+        assert stage.driver.ralph(repository, "run", "--resume") == 64
+        assert "there is no run to resume here" in stage.told()
+    # Nor does it hide the run before it.
+    assert stage.driver.ralph(repository, *command) == 3
+    first = newest_run(repository)
+    assert stage.driver.ralph(repository, *command, kill_at=1, n_bytes=30) == KILLED
+    newest = newest_run(repository)
+    assert first is not None
+    assert newest is not None
+    assert (newest.files, newest.state, newest.live) == (first.files, first.state, False)
+    help_out(repository)
+    assert stage.driver.ralph(repository, "run", "--resume") == 2
+    assert summed(repository / ".ralph" / "logs") == [1, 2]

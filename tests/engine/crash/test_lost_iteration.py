@@ -6,7 +6,6 @@ looked at the tree, which is waited for by its lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from ralph_ls.engine.worktree.keeper import read_final_snapshot
 from ralph_ls.engine.worktree.workspace import remove_final_snapshot
 from ralph_ls.protocol.run.events import IterationEnded, RunEnded, Warned
-from tests.engine.crash_driver import KILLED, Driver, driver
+from tests.engine.crash_driver import KILLED, Driver
 from tests.engine.project_builder import (
     KILL_ENGINE,
     events_of,
@@ -127,9 +126,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    with driver(tmp_path / "output") as engines:
-        yield Stage(tmp_path, engines)
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path, Driver(tmp_path / "output"))
 
 
 def test_its_work_is_validated_and_committed_as_its_own_and_the_users_is_not(stage: Stage) -> None:

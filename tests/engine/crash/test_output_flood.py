@@ -12,8 +12,8 @@ from tests.engine.ralph_runner import Project, events_in, told, wait_until
 
 pytestmark = pytest.mark.slow
 
-FLOOD = 100_000_000
-N_VIEWERS = 20
+FLOOD = 60_000_000
+N_VIEWERS = 10
 
 
 def most_memory(pid: int) -> int:
@@ -45,7 +45,7 @@ def test_a_flood_of_output_is_kept_whole_and_not_in_memory(project: Project) -> 
     assert "▸ Iteration 1: progress" in done.stdout
 
 
-def test_of_twenty_viewers_one_that_hangs_hurts_nobody(project: Project) -> None:
+def test_of_ten_viewers_one_that_hangs_hurts_nobody(project: Project) -> None:
     project.make_gate()
     project.agent(
         '[ "$RALPH_START" != 1 ] || wait_here\n'

@@ -7,8 +7,6 @@ to make it.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ import pytest
 
 from ralph_ls.protocol.run.events import IterationEnded
 from ralph_ls.protocol.run.values import Outcome
-from tests.engine.crash_driver import KILLED, Driver, driver
+from tests.engine.crash_driver import KILLED, Driver
 from tests.engine.project_builder import (
     events_of,
     git,
@@ -105,15 +103,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    with _staged(tmp_path) as staged:
-        yield staged
-
-
-@contextmanager
-def _staged(folder: Path) -> Iterator[Stage]:
-    with driver(folder / "output") as engines:
-        yield Stage(folder, engines)
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path, Driver(tmp_path / "output"))
 
 
 def test_a_run_killed_after_any_event_has_each_commit_once(stage: Stage) -> None:

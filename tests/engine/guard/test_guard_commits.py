@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.run.events import GuardReverted
-from tests.engine.crash_driver import KILLED, driver
+from tests.engine.crash_driver import KILLED, Driver
 from tests.engine.guard.test_commit_ancestry import clean_git
 from tests.engine.project_builder import events_of, git, make_repository, write_agent
 from tests.engine.ralph_runner import Project, told, wait_until, warnings
@@ -134,19 +134,17 @@ def test_an_engine_that_dies_anywhere_restores_once_and_reports_it(tmp_path: Pat
         "cat >/dev/null; sed -i /manual/d @fix_plan.md; echo x >>work; git add -A\n"
         "git commit -qm work; echo 'STATUS: IN_PROGRESS'",
     )
-    with driver(tmp_path / "output") as engines:
-        start = git(repository, "rev-parse", "HEAD").strip()
-        for kill_at in (10, 12):
-            git(repository, "reset", "-q", "--hard", start)
-            died = engines.ralph(
-                repository, "run", "1", "--agent-command", command, kill_at=kill_at
-            )
-            assert died == KILLED
-            engines.ralph(repository, "run", "1", "--resume")
-            events = list(events_of(repository))
-            subjects = git(repository, "log", "--format=%s").splitlines()
-            assert subjects == ["ralph: restore @fix_plan.md", "work", "The beginning"], kill_at
-            assert git(repository, "status", "--porcelain") == "", kill_at
-            told_of = [one for one in events if isinstance(one, GuardReverted)]
-            assert [one.commit for one in told_of] == [git(repository, "rev-parse", "HEAD").strip()]
-            assert "person-committed" not in [getattr(one, "code", "") for one in events]
+    engines = Driver(tmp_path / "output")
+    start = git(repository, "rev-parse", "HEAD").strip()
+    for kill_at in (10, 12):
+        git(repository, "reset", "-q", "--hard", start)
+        died = engines.ralph(repository, "run", "1", "--agent-command", command, kill_at=kill_at)
+        assert died == KILLED
+        engines.ralph(repository, "run", "1", "--resume")
+        events = list(events_of(repository))
+        subjects = git(repository, "log", "--format=%s").splitlines()
+        assert subjects == ["ralph: restore @fix_plan.md", "work", "The beginning"], kill_at
+        assert git(repository, "status", "--porcelain") == "", kill_at
+        told_of = [one for one in events if isinstance(one, GuardReverted)]
+        assert [one.commit for one in told_of] == [git(repository, "rev-parse", "HEAD").strip()]
+        assert "person-committed" not in [getattr(one, "code", "") for one in events]

@@ -106,9 +106,9 @@ def test_a_run_works_on_the_tag_that_is_current_when_it_starts(project: Project)
     begun = project.agent(switch).run("1", "--json")
     assert "Next: Pay by card" in project.tell("plan").stdout
     close = f"work; sed -i '/Log in/,$s/pending/done/' .taskmaster/{TAGS[0]}; commit"
-    resumed = project.agent(close).run("1", "--resume", "--json")
+    resumed = project.agent(close).run("2", "--resume", "--json")
     for one in (begun, resumed):
-        assert [event.task.id for event in told(one, "iterationStarted")] == ["dev:7"]
+        assert told(one, "iterationStarted")[-1].task.id == "dev:7"
     assert [event.done for event in told(resumed, "planChanged")] == [("dev:7",)]
     head, _, rest = text.rpartition("pending")
     assert tasks.read_text(encoding="utf-8") == f"{head}done{rest}"

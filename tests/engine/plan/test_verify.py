@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.crash_driver import KILLED, driver
+from tests.engine.crash_driver import KILLED, Driver
 from tests.engine.project_builder import events_of, git, marked_processes
 from tests.engine.ralph_runner import Project, told, warnings
 
@@ -374,9 +374,9 @@ def test_a_killed_engine_leaves_nothing_half_verified(
     git(project.repository, "reset", "-q", "--hard", "HEAD~1")
     git(project.repository, "clean", "-fdq", "-e", ".ralph")
     arguments = ("run", "1", "--agent-command", project.command)
-    with driver(tmp_path / "output") as engines:
-        assert engines.ralph(project.repository, *arguments, kill_at=at) == KILLED
-        assert engines.ralph(project.repository, "run", "--resume") == 1
+    engines = Driver(tmp_path / "output")
+    assert engines.ralph(project.repository, *arguments, kill_at=at) == KILLED
+    assert engines.ralph(project.repository, "run", "--resume") == 1
     assert plan_of(project) == expected
     events = events_of(project.repository)
     ended = [event for event in events if getattr(event, "kind", "") == "iterationEnded"]

@@ -14,7 +14,7 @@ import pytest
 
 from ralph_ls.protocol.run.events import AgentExited, IterationEnded, RunEnded, RunResumed, Warned
 from ralph_ls.protocol.run.values import Outcome
-from tests.engine.crash_driver import KILLED, driver
+from tests.engine.crash_driver import KILLED, Driver
 from tests.engine.project_builder import (
     DONE,
     Completed,
@@ -179,18 +179,18 @@ def test_even_a_start_that_is_refused_ends_what_a_killed_engine_left(
 def test_an_agent_whose_start_never_reached_the_journal_is_found_by_its_marker(
     ralph: Ralph, repository: Path, stayer: Stayer, tmp_path: Path
 ) -> None:
-    with driver(tmp_path / "output") as engines:
-        ordinary = make_repository(tmp_path / "ordinary", files=ALL_DONE)
-        quick = write_agent(tmp_path / "quick", DONE)
-        assert engines.ralph(ordinary, "run", "--agent-command", quick) == 0
-        kinds = [getattr(event, "kind", "") for event in events_of(ordinary)]
-        seq = kinds.index("agentStarted") + 1
-        arguments = ["run", "--agent-command", stayer.command]
-        assert engines.ralph(repository, *arguments, kill_at=seq, n_bytes=0) == KILLED
-        assert "agentStarted" not in {getattr(e, "kind", "") for e in events_of(repository)}
-        pids = stayer.wait_until_ready()
-        assert all(is_alive(pid) for pid in pids)
-        assert engines.ralph(repository, "run", "--resume") == 0
+    engines = Driver(tmp_path / "output")
+    ordinary = make_repository(tmp_path / "ordinary", files=ALL_DONE)
+    quick = write_agent(tmp_path / "quick", DONE)
+    assert engines.ralph(ordinary, "run", "--agent-command", quick) == 0
+    kinds = [getattr(event, "kind", "") for event in events_of(ordinary)]
+    seq = kinds.index("agentStarted") + 1
+    arguments = ["run", "--agent-command", stayer.command]
+    assert engines.ralph(repository, *arguments, kill_at=seq, n_bytes=0) == KILLED
+    assert "agentStarted" not in {getattr(e, "kind", "") for e in events_of(repository)}
+    pids = stayer.wait_until_ready()
+    assert all(is_alive(pid) for pid in pids)
+    assert engines.ralph(repository, "run", "--resume") == 0
     assert stayer.found() == []
     assert nothing_is_left(repository, pids)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from ralph_ls.store.layout import find_worktree, state_folder, state_root
 from ralph_ls.store.own_python import own_command
 from ralph_ls.store.run.launch import launch_detached
 from ralph_ls.store.setup.hook_launcher import own_launcher
+from tests.engine.forked_ralph import Launches, fork_server
 from tests.engine.hostile_repository import clone_of, leaving
 from tests.engine.project_builder import git
 
@@ -102,18 +104,45 @@ GIT_SETTINGS = {
 }
 
 
+REALLY_STARTED = (["status"], ["run", "1"], ["run", "1", "--detach"], ["hook", "stop"])
+"""Verbs that import their modules in this repository; the others are forked, see below."""
+
+IMPORT_ALL = """
+import importlib, pkgutil, ralph_ls
+names = [one.name for one in pkgutil.walk_packages(ralph_ls.__path__, "ralph_ls.")]
+for name in names:
+    if not name.endswith("__main__"):
+        importlib.import_module(name)
+print(len(names))
+"""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What all tests here share: the repository, made once, and the canary that it knows."""
+    return tmp_path_factory.mktemp("entry-points")
+
+
 @pytest.fixture
-def canary(tmp_path: Path) -> Path:
+def canary(shared: Path) -> Path:
     """Where whatever runs writes its name."""
-    return tmp_path / "canary"
+    (shared / "canary").unlink(missing_ok=True)
+    return shared / "canary"
 
 
 @pytest.fixture
-def repository(tmp_path: Path, canary: Path) -> Path:
+def repository(shared: Path, canary: Path, tmp_path: Path) -> Path:
     """One that does all that a repository can, with the ``.git`` of an archive."""
+    if not (shared / "clone").exists():
+        make_repository(shared, canary)
+    assert not canary.exists()
+    return shutil.copytree(shared / "clone", tmp_path / "clone", symlinks=True)
+
+
+def make_repository(folder: Path, canary: Path) -> None:
     module = "import os, sys\nwith open({!r}, 'a') as file: file.write({!r})\nraise ImportError\n"
     files = {name: module.format(str(canary), f"{name}\n") for name in MODULES}
-    clone = clone_of(tmp_path, {**files, **SETTINGS})
+    clone = clone_of(folder, {**files, **SETTINGS})
     for name in PROGRAMS:
         path = clone / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,8 +163,6 @@ def repository(tmp_path: Path, canary: Path) -> Path:
     for path in (clone / "README.md", clone / "@fix_plan.md", clone / "pyproject.toml"):
         # What was touched is compared, and what is compared is filtered.
         os.utime(path, (1, 1))
-    assert not canary.exists()
-    return clone
 
 
 @pytest.fixture
@@ -195,8 +222,22 @@ def test_no_verb_runs_anything(
     arguments: list[str],
     codes: set[int],
 ) -> None:
-    done = start(own_command("-m", "ralph_ls", *arguments), repository, around, b"{}")
+    words = own_command("-m", "ralph_ls", *arguments)
+    if arguments in REALLY_STARTED:
+        done = start(words, repository, around, b"{}")
+    else:
+        done = Launches(fork_server()).run(words, cwd=repository, env=around)
     assert done.returncode in codes, done.stderr
+    assert ran(canary) == ""
+
+
+def test_no_module_is_imported_from_the_repository(
+    repository: Path, around: Mapping[str, str], canary: Path
+) -> None:
+    """Whatever some verb imports on its way, all of it in one process."""
+    done = start(own_command("-c", IMPORT_ALL), repository, around)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert int(done.stdout) > 500
     assert ran(canary) == ""
 
 

@@ -197,7 +197,9 @@ class GuessCause(Enum):
     UNREAD_HEADINGS = auto()
     """Headings that are named like tasks are not read."""
     UNREAD_LINES = auto()
-    """Numbered lines without a box are not read."""
+    """Lines without a box are not read."""
+    UNREAD_ROWS = auto()
+    """Rows of a table without a column for states are not read."""
     TABLE = auto()
     """Rows are read as tasks by a column for states."""
 

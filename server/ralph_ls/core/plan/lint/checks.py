@@ -15,8 +15,8 @@ The checks, by code:
 - ``open-under-completed``: a heading such as "Completed" says that a task is done, and its box says
   that it is not; the box counts.
 - ``lines-read-as-tasks``, ``lines-read-as-done``, ``headings-read-as-tasks``,
-  ``headings-not-read``, ``lines-not-read``, ``table-read-by-column``: the plan leaves open what is
-  meant, and this is how it was read; one remark for each, with a count.
+  ``headings-not-read``, ``lines-not-read``, ``rows-not-read``, ``table-read-by-column``: the plan
+  leaves open what is meant, and this is how it was read; one remark for each, with a count.
 
 ``tick-without-change`` and other checks of an agent's work need a run and are not made here.
 Checks change nothing; ``quick_fixes`` has the edits.
@@ -165,6 +165,7 @@ _GUESSED = {
     GuessCause.HEADINGS: CheckCode.HEADINGS_READ_AS_TASKS,
     GuessCause.UNREAD_HEADINGS: CheckCode.HEADINGS_NOT_READ,
     GuessCause.UNREAD_LINES: CheckCode.LINES_NOT_READ,
+    GuessCause.UNREAD_ROWS: CheckCode.ROWS_NOT_READ,
     GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
 }
 _MOST_NAMES = 3
@@ -182,7 +183,7 @@ def check_guesses(guesses: Sequence[PlanGuess], text: str) -> Iterator[LintRemar
             code=_GUESSED[guess.cause],
             message=_guess_message(guess),
             place=LineSpan(line=guess.lines[0], start=min(start, end), end=end),
-            repair=QuickFix.ADD_BOXES,
+            repair=None if guess.cause is GuessCause.UNREAD_ROWS else QuickFix.ADD_BOXES,
         )
 
 
@@ -209,8 +210,11 @@ def _guess_message(guess: PlanGuess) -> str:
             task = "looks like a task and is" if is_one else "look like tasks and are"
             return f"{headings} {task} not read ({names}); add a box to each, as in: ### [ ] …"
         case GuessCause.UNREAD_LINES:
-            lines = f"{count_of(number, 'numbered line')} without a box {'is' if is_one else 'are'}"
+            lines = f"{count_of(number, 'line')} without a box {'is' if is_one else 'are'}"
             return f"{lines} not read{section}; add a box to each that is a task"
+        case GuessCause.UNREAD_ROWS:
+            rows = f"{count_of(number, 'row')} of a table {'is' if is_one else 'are'} not read"
+            return f"{rows}{section}; add a column Status, with a state or a box in each row"
         case GuessCause.TABLE:
             rows = "row is" if is_one else "rows are"
             column = f"by the column {names}"

@@ -37,6 +37,7 @@ class CheckCode(StrEnum):
     HEADINGS_READ_AS_TASKS = "headings-read-as-tasks"
     HEADINGS_NOT_READ = "headings-not-read"
     LINES_NOT_READ = "lines-not-read"
+    ROWS_NOT_READ = "rows-not-read"
     TABLE_READ_BY_COLUMN = "table-read-by-column"
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft
-from ralph_ls.core.plan.parse.lines import BlockFinding
+from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_state
 from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
 from ralph_ls.core.plan.parse.section_words import STEP_NAME
@@ -57,7 +57,7 @@ def plain_rows(text: str, sections: tuple[HeadingSection, ...]) -> list[ParsedRo
 # Everything but ``[ ` ~ <`` and line endings; a positive class is faster than a negated one.
 _PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-;=-Z\\-_a-}\x7f-\U0010ffff]*+"
 _PLAIN_MARK = r"(?:`(?!``)|~(?!~)|<(?!!--))"
-_NO_BOX = r"\[(?![\s\W_xX]{0,3}\])"
+_NO_BOX = r"\[(?![\s\W_xXvV]{0,3}\])"
 _NO_STATE = rf"{_NO_BOX}(?!\s*(?i:blocked|wip|in\b))"
 _MARKER = r"(?:[-*+]|[0-9]{1,9}[.)])"
 _BOX = r"\[[ xX]\] "
@@ -265,7 +265,7 @@ STATED = frozenset(
 
 
 _SURE = STATED - {HeadingClass.SIGNED}
-_SETTLED = frozenset({"x", "X", "-"})
+_SETTLED = TICKS | {"-"}
 _TASKS = SectionKind.TASKS
 _NO_LISTS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 OpenSections = tuple[HeadingSection, ...]
@@ -410,11 +410,11 @@ class PlanBlock:
             if its_class not in STATED or (its_class is HeadingClass.SIGNED and is_open):
                 yield item
 
-    def numbered_lines(self) -> Iterator[PlanItemDraft]:
-        """The numbered items without a box that nothing is around of."""
+    def lines_without_box(self) -> Iterator[PlanItemDraft]:
+        """The items without a box that are in no other."""
         for item in self._items:
             is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.text
-            if is_item and item.is_numbered and item.box is None and item.parent is None:
+            if is_item and item.box is None and item.parent is None:
                 yield item
 
     def guessed_headings(self) -> Iterator[PlanItemDraft]:

@@ -40,6 +40,7 @@ def find_guesses(
     unread = list(_unread_lines(placed, context))
     found[GuessCause.UNREAD_HEADINGS] = list(_unread(placed, context, {one for _, one in unread}))
     found[GuessCause.UNREAD_LINES] = [(line, section.title) for line, section in unread]
+    found[GuessCause.UNREAD_ROWS] = list(_unread_rows(placed))
     return tuple(
         PlanGuess(
             cause=cause,
@@ -124,18 +125,42 @@ def _unread(
 def _unread_lines(
     placed: Sequence[tuple[BlockReading, int, int]], context: PlanContext
 ) -> Iterator[tuple[int, HeadingSection]]:
-    """The numbered lines that may be tasks and are none, because there are boxes elsewhere."""
+    """The lines that may be tasks and are none, because there are boxes elsewhere.
+
+    Numbered ones; of a section that is named for tasks and has none, all.
+    """
+    occupied = {section for reading, _, _ in placed for section in reading.occupied()}
     for reading, first, _ in placed if context.has_box or context.has_criteria else ():
         read = {row.line for row in reading.guessable()}
-        lines = [item for item in reading.block.numbered_lines() if item.line not in read]
+        lines = [item for item in reading.block.lines_without_box() if item.line not in read]
         labelled = {item.section for item in lines if item.is_for_tasks}
         yield from (
             (first + item.line, item.section)
             for item in lines
+            if item.is_numbered or (item.section.is_for_tasks and item.section not in occupied)
             if _may_hold_tasks(item.section, context)
             and not (item.is_for_tasks is False and item.section in labelled)
             and not (describes_task(item.text) or is_no_task(item.text))
         )
+
+
+def _unread_rows(
+    placed: Sequence[tuple[BlockReading, int, int]],
+) -> Iterator[tuple[int, str]]:
+    """The rows of tables of tasks in sections for tasks that have no column for their states."""
+    for reading, first, _ in placed:
+        section = reading.block.leave[-1]
+        if section.kind is not SectionKind.TASKS or "|" not in reading.block.text:
+            continue
+        read = {row.line for row in reading.guessable()}
+        is_in_table, head = False, ""
+        for number, (_, line) in enumerate(lines_of(reading.block.text)):
+            columns = read_columns(head, line)
+            if columns is not None:
+                is_in_table = columns.title is not None and columns.state is None
+            elif is_in_table and "|" in line and number not in read:
+                yield first + number, section.title
+            is_in_table, head = is_in_table and "|" in line, line
 
 
 def _may_hold_tasks(section: HeadingSection, context: PlanContext) -> bool:

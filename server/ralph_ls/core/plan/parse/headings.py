@@ -135,8 +135,9 @@ def open_section(
     is_plain = words.kind is SectionKind.PLAIN
     is_title = level == 1 and is_first
     name = words.name or _name_by_place(title, parent)
-    # What is below a numbered heading describes it.
-    is_listed = is_plain and name is HeadingClass.LISTED
+    # What is below a numbered heading, or one such as ``Task 1``, describes it.
+    is_task = name is HeadingClass.TASK and inherited is SectionKind.TASKS
+    is_listed = is_plain and (is_task or name is HeadingClass.LISTED)
     kind = words.kind if is_listed else _combine(words.kind, inherited)
     return HeadingSection(
         title=title,
@@ -154,7 +155,8 @@ def open_section(
         or words.is_optional
         or (is_plain and name is None and _is_divided(parent)),
         has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
-        in_task_file=parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS),
+        in_task_file=name is not HeadingClass.TASK
+        and (parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS)),
         name=name,
     )
 
@@ -196,6 +198,8 @@ def _name_by_place(title: str, parent: HeadingSection) -> HeadingClass | None:
     is_divided = parent.level > 0 and parent.holds_steps
     if parent.is_title:
         is_divided = parent.kind is SectionKind.TASKS or _normalise(parent.title) in FIX_PLANS
+    elif parent.parent is not None and parent.parent.is_title and parent.kind is SectionKind.PLAIN:
+        is_divided = is_divided or _normalise(parent.parent.title) in FIX_PLANS
     return HeadingClass.STEP if is_divided or parent.name is HeadingClass.STEP else None
 
 

@@ -179,7 +179,8 @@ _FIELD = re.compile(
 _DESCRIPTION = re.compile(
     r"[*_]{0,3}(?:status|owner|assignee|priority|effort|estimate[ds]?|estimated (?:effort|time)"
     r"|complexity|depends on|dependencies|blocked by|description|acceptance criteria|goal"
-    r"|状态|优先级|描述|状態|優先度|상태|우선순위|aufwand|priorität|estado|prioridad|priorité|statut)"
+    r"|状态|优先级|描述|状態|優先度|상태|우선순위|aufwand|priorität|estado|prioridad|priorité|statut"
+    r"|статус|приоритет|описание|priorytet|opis|prioriteit|beschrijving|bestand|actie)"
     r"[*_]{0,3}[ \t]*[:：][*_]{0,3}[ \t]*\S",  # noqa: RUF001
     re.IGNORECASE,
 )

@@ -104,6 +104,8 @@ def is_thematic_break(line: str) -> bool:
     return bare.count(mark) >= _RULE_LENGTH and not bare.strip(f"{mark} \t")
 
 
+TICKS = frozenset("xXvV✓✔√")
+"""What ticks a box."""
 _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 _TAB = 4
 _MOST_MARKERS = 20
@@ -124,10 +126,12 @@ def _find_bare_box(line: str) -> ListMarks | None:
 def _find_box(line: str, at: int) -> tuple[int, int] | None:
     """Find a box at a position: ``[ ]``, ``[x]``, ``[-]``, ``[]``; never ``[1]`` or ``[x](url)``.
 
+    It may be the first thing of bold words: ``**[x] Parse** it``.
+
     A missing space after ``[ ]`` and ``[x]`` is accepted, because nothing else has this form, and a
     task that is missed ends a run too early.
     """
-    found = _BOX.match(line, at)
+    found = _BOX.match(line, at + 2 if line.startswith("**[", at) else at)
     if found is None:
         return None
     mark = found[1].strip()
@@ -135,7 +139,7 @@ def _find_box(line: str, at: int) -> tuple[int, int] | None:
     if follows and not follows.isspace():
         is_box = found[1] != "" and mark in {"", "x", "X"} and follows not in "([:"
     else:
-        is_box = mark in {"", "x", "X"} or (len(mark) == 1 and not mark.isalnum())
+        is_box = mark in {"", *TICKS} or (len(mark) == 1 and not mark.isalnum())
     return found.span(1) if is_box else None
 
 

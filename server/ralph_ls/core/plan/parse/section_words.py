@@ -1,4 +1,4 @@
-"""Section words: what headings of sections and columns say of what is below, in eight languages.
+"""Section words: what headings of sections and columns say of what is below, in eleven languages.
 
 A heading is compared as a whole, in lower case and without marks, numbers and remarks.
 """
@@ -20,20 +20,30 @@ TASKS = _names(
     "implementation queue|queue|remaining work|task breakdown|task list|task queue|tasks|to do",
     "ordered task list|ordered tasks|remaining features|remaining phases|remaining steps",
     "to do list|todo|todo list|todos|up next|work queue",
+    "follow ups|next action|next task|next work|open items",
     "immediate actions|immediate next steps|immediate steps|next actions",
     "upcoming|upcoming tasks|work items|core tasks|development tasks|follow up tasks",
     "followup tasks|immediate tasks|key tasks|main tasks|priority tasks|technical tasks",
     "任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|未完成功能|未完成任务|未完成的任务|待实现",
-    "下一步|实施任务|进行中|任務",
+    "下一步|实施任务|进行中|任務|下次工作|下次任务|下一步工作|下一步计划|后续工作|后续任务|接下来",
     "タスク|タスク一覧|やること|未完了|未着手|次のステップ|残タスク|残作業|進行中",
     "할 일|작업|작업 목록|남은 작업|다음 단계|진행 중|진행 중인 작업|예정된 작업",
     "대기 중인 작업|미완료|해야 할 일|태스크",
     "aufgaben|aufgabenliste|offen|offene aufgaben|offene punkte|zu tun|nächste schritte|in arbeit",
     "tâches|liste des tâches|à faire|prochaines étapes|en cours|tâches restantes",
+    "prochaine étape|prochaine tâche|prochaines tâches",
     "tareas|lista de tareas|pendiente|pendientes|tareas pendientes|por hacer|próximos pasos",
     "en progreso|en curso",
     "tarefas|lista de tarefas|a fazer|pendentes|tarefas pendentes|próximos passos|em andamento",
     "em progresso",
+    "задачи|список задач|текущие задачи|открытые задачи|оставшиеся задачи|осталось|нужно сделать",
+    "осталось сделать|что осталось|что осталось сделать|оставшаяся работа|к выполнению|в работе",
+    "следующий шаг|следующая задача|следующие шаги|дальнейшие шаги|ближайшие шаги|в процессе",
+    "не сделано|не выполнено|бэклог",
+    "zadania|lista zadań|do zrobienia|pozostałe zadania|pozostało|pozostało do zrobienia|w trakcie",
+    "następne kroki|kolejne kroki|w toku|otwarte zadania|bieżące zadania|nadchodzące zadania",
+    "taken|takenlijst|openstaande taken|open taken|te doen|nog te doen|volgende stappen",
+    "actiepunten|vervolgstappen|in uitvoering|resterende taken|resterend werk",
 )
 
 DONE = _names(
@@ -43,6 +53,12 @@ DONE = _names(
     "erledigt|erledigte aufgaben|abgeschlossen|fertig|terminé|terminées|fait|tâches terminées",
     "completado|completados|completadas|hecho|terminado|tareas completadas",
     "concluído|concluídas|feito|tarefas concluídas",
+    "what was done|what has been done|what we did|work done|done so far",
+    "выполнено|выполненные задачи|выполненные этапы|завершено|завершённые задачи",
+    "завершенные задачи|сделано|что сделано|готово|реализовано",
+    "zakończone|zrobione|ukończone|wykonane|gotowe|zrealizowane|zakończone zadania",
+    "ukończone zadania|wykonane zadania",
+    "gedaan|klaar|afgerond|voltooid|gereed|afgeronde taken|voltooide taken",
 )
 
 PROGRESS = _names(
@@ -50,13 +66,17 @@ PROGRESS = _names(
     "on hold|review|wip|working on|进行中|進行中|진행 중|진행 중인 작업|in arbeit|en cours",
     "en progreso|en curso",
     "em andamento|em progresso",
+    "в работе|в процессе|на проверке|w trakcie|w toku|in uitvoering|mee bezig",
 )
 """Columns of a board between its backlog and what is done."""
 
 NOTES = _names(
     "备注|笔记|メモ|備考|메모|notizen|notas",
+    "заметки|примечания|notatki|uwagi|uwagi techniczne|notities|opmerkingen",
+    "priority key|key|how items get added|how to add items",
     "legend|status legend|task legend|task notation|notation|task tags|task format|status values",
     "status definitions|状态说明|图例|凡例|범례|legende|légende|leyenda|legenda|statuslegende",
+    "легенда",
 )
 """Never tasks; a legend has a box for each state."""
 
@@ -75,15 +95,26 @@ PROSE = _names(
     "voraussetzungen|aperçu|contexte|objectif|objectifs|risques|critères d'acceptation|résumé",
     "resumen|contexto|objetivo|objetivos|riesgos|criterios de aceptación|resumo|riscos",
     "critérios de aceitação|visão geral|change log|dependencies|implementation strategy|estimates",
+    "обзор|описание|описание задачи|цель|цели|контекст|требования|архитектура|риски",
+    "критерии приёмки|критерии приемки|критерии готовности|ссылки|итоги|резюме|введение",
+    "структура проекта|вне рамок|технические заметки|как тестировать|проверка",
+    "przegląd|opis|opis projektu|cel|cele|kontekst|wymagania|architektura|ryzyka|podsumowanie",
+    "kryteria akceptacji|wprowadzenie|zakres|decyzje|decyzje techniczne|weryfikacja",
+    "metryki sukcesu",
+    "overzicht|doel|doelen|achtergrond|vereisten|eisen|architectuur|risico's|acceptatiecriteria",
+    "samenvatting|inleiding|werkafspraken|succescriteria|beslissingen|verificatie",
     "risk assessment|risks and mitigations|success metrics|metrics|timeline|files|key files",
 )
 
 CRITERIA = re.compile(
-    r"(?:acceptance|success|completion|exit|验收|成功) ?(?:criteria|标准)\b.*"
+    r"(?:acceptance|success|completion|exit|entry|entrance|验收|成功)"
+    r" ?(?:criteria|checks?|tests?|标准)\b.*"
+    r"|phase (?:entrance|exit) criteria\b.*"
     r"|definition of done\b.*"
     r"|受け入れ基準.*|完了条件.*|완료 (?:기준|조건).*|성공 기준.*|akzeptanzkriterien.*"
     r"|critères (?:d'acceptation|de succès).*|criterios de (?:aceptación|éxito).*"
-    r"|critérios de (?:aceitação|sucesso).*"
+    r"|critérios de (?:aceitação|sucesso).*|критерии (?:приёмки|приемки|готовности|успеха).*"
+    r"|kryteria (?:akceptacji|sukcesu|ukończenia).*|(?:acceptatie|succes)criteria.*"
 )
 """Whole headings whose boxes say when the work is done, not what it is."""
 
@@ -101,7 +132,8 @@ PROSE_LAST_WORDS = (
 
 STEPS = re.compile(
     r"\W*(?:(?:phase|milestone|sprint|step|stage|batch|track|workstream|wave|phasen?|meilenstein"
-    r"|schritt|étape|jalon|fase|hito|paso|etapa|marco|passo)\b|第[一二三四五六七八九十0-9]+[阶階步]|阶段|階段|步骤|フェーズ|ステップ|"
+    r"|schritt|étape|jalon|fase|hito|paso|etapa|marco|passo|этап|фаза|шаг|спринт|веха|faza|etap|krok"
+    r"|stap|mijlpaal|m[0-9]{1,2})\b|第[一二三四五六七八九十0-9]+[阶階步]|阶段|階段|步骤|フェーズ|ステップ|"
     r"マイルストーン|[0-9]+ ?단계|단계|스프린트|마일스톤)"
 )
 """Beginnings of headings whose numbered lists are tasks in a plan without any box."""
@@ -121,19 +153,27 @@ STEP_SECTIONS = _names(
     "étapes d'implémentation",
     "pasos|plan de acción|plan de implementación|plano de ação|plano de implementação",
     "etapas|passos",
+    "план реализации|план работ|план работы|план выполнения|план внедрения|план исправлений|шаги",
+    "план действий|дорожная карта|этапы|шаги реализации|этапы реализации|порядок работ",
+    "plan wdrożenia|plan implementacji|plan działania|plan prac|plan realizacji|plan naprawy|kroki",
+    "etapy|fazy|fazy realizacji|kroki implementacji|etapy wdrożenia",
+    "actieplan|stappenplan|plan van aanpak|implementatieplan|werkplan|herstelplan|stappen|fases",
+    "fasen|uitvoeringsplan",
 )
 """Whole headings that do the same."""
 
 FIX_PLANS = _names(
     "fix plan|bug fix plan|action plan|improvement plan|refactoring plan|修复计划|改进计划",
     "修正計画|改善計画|수정 계획|plan d'action|plan de acción|plano de ação",
+    "план исправлений|план исправления|план действий|plan naprawy|plan działania|plan poprawek",
+    "actieplan|herstelplan|verbeterplan|plan van aanpak",
 )
 """Titles whose numbered chapters are tasks in a plan without boxes."""
 
 _NUMBER = r"[ ]?[#\u2116]?[0-9]+(?:[.-][0-9]+)*[a-z]?\b"
 TASK_NAME = re.compile(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
-    rf"(?:(?:sub-?)?(?:task|story|ticket|aufgabe|tâche|tarea|tarefa)-?{_NUMBER}"
+    rf"(?:(?:sub-?)?(?:task|story|ticket|aufgabe|tâche|tarea|tarefa|задача|zadanie|taak)-?{_NUMBER}"
     r"|t-?[0-9]{1,4}\b(?=[ :.\u2013\u2014-])"
     rf"|(?:任务|任務|タスク|작업|태스크){_NUMBER})"
 )
@@ -141,8 +181,10 @@ TASK_NAME = re.compile(
 
 STEP_NAME = re.compile(
     r"[^\w\[]*(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|fix|change|batch"
-    rf"|track|workstream|schritt|étape|paso|etapa|passo){_NUMBER}"
-    r"(?! (?:to|and|or|execution|goals?|overview|summary|success|deliverables?|notes?)\b)"
+    rf"|track|workstream|schritt|étape|paso|etapa|passo|fase|этап|фаза|шаг|спринт|faza|etap|krok|stap)"
+    rf"{_NUMBER}"
+    r"(?! (?:to|and|or|execution|goals?|overview|summary|success|deliverables?|notes?"
+    r"|(?:\w+ )?criteria)\b)"
     r"|[^\w\[]*第[一二三四五六七八九十0-9]+[阶階步]"
     r"|[^\w\[]*(?:阶段|階段|步骤|步驟|フェーズ|ステップ)[ ]?[一二三四五六七八九十0-9]+"
     r"(?=\Z|[\s:：、.(（—–-])"  # noqa: RUF001
@@ -159,35 +201,47 @@ PRIORITIES = {
         "hohe priorität",
         "haute priorité|priorité haute|alta prioridad|prioridad alta|alta prioridade",
         "prioridade alta",
+        "высокий приоритет|критический приоритет|критично|срочно|wysoki priorytet|priorytet wysoki",
+        "wysokie priorytety|pilne|hoge prioriteit|prioriteit hoog",
     ),
     "P1": _names(
         "中优先级|中等优先级|中优先|优先级中|優先度中|中優先度|중간 우선순위|mittlere priorität",
         "priorité moyenne",
         "prioridad media|prioridade média|média prioridade",
+        "средний приоритет|приоритет средний|średni priorytet|priorytet średni|średnie priorytety",
+        "gemiddelde prioriteit|prioriteit gemiddeld",
     ),
     "P2": _names(
         "低优先级|较低优先级|最低优先级|低优先|優先度低|低優先度|낮은 우선순위|niedrige priorität",
         "basse priorité|priorité basse",
         "baja prioridad|prioridad baja|baixa prioridade|prioridade baixa",
+        "низкий приоритет|приоритет низкий|niski priorytet|priorytet niski|niskie priorytety",
+        "lage prioriteit|prioriteit laag",
     ),
 }
 
 TITLE_COLUMNS = _names(
     "task|title|name|story|item|feature|requirement|step|work|任务|任務|名称|功能|标题",
     "需求|要求|事项|タスク|項目|機能|작업|항목|기능|aufgabe|titel|tâche|titre|tarea|título|tarefa",
+    "задача|название|задание|функция|требование|шаг|zadanie|nazwa|funkcja|krok|tytuł|wymaganie",
+    "taak|naam|stap|actie|functie",
 )
 PART_COLUMNS = _names(
-    "stage|phase|milestone|module|component|阶段|模块|里程碑|ステップ|フェーズ|단계|etapa|fase|hito"
+    "stage|phase|milestone|module|component|阶段|模块|里程碑|ステップ|フェーズ|단계|etapa|fase|hito",
+    "этап|фаза|модуль|etap|faza|moduł|onderdeel",
 )
 """Titles where no column of the others is there."""
 DETAIL_COLUMNS = _names(
-    "description|what|内容|내용|beschreibung|descripción|descrição|描述|说明|説明|설명"
+    "description|what|内容|내용|beschreibung|descripción|descrição|描述|说明|説明|설명",
+    "описание|содержание|заметки|opis|treść|beschrijving|omschrijving",
 )
 """Titles where there is none of these, else what they are about."""
 STATE_COLUMNS = _names(
     "status|state|done|done?|complete|completed|progress|状态|狀態|进度|状態|進捗|状況|상태|진행",
     "stand|zustand|état|statut|estado|situação",
+    "статус|состояние|готово|прогресс|stan|postęp|gotowe|voortgang|toestand|gereed",
 )
 PRIORITY_COLUMNS = _names(
-    "priority|prio|severity|优先级|優先級|優先度|우선순위|priorität|priorité|prioridad|prioridade"
+    "priority|prio|severity|优先级|優先級|優先度|우선순위|priorität|priorité|prioridad|prioridade",
+    "приоритет|приор|приор.|priorytet|prioriteit",
 )

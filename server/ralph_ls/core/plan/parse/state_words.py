@@ -1,4 +1,4 @@
-"""State words: the words and signs that give a state where a plan has no box, in eight languages.
+"""State words: the words and signs that give a state where a plan has no box, in eleven languages.
 
 They are in ``Status:`` lines, in columns of tables, behind the words of an item and in headings
 such as ``### 1.1 🟢 Parser``. A word has precedence over a sign; unknown words give no state. A
@@ -113,9 +113,10 @@ _BLOCKED, _SKIPPED = TaskState.BLOCKED, TaskState.SKIPPED
 
 STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
     "English": {
-        _DONE: "complete|completed|done|finished|implemented|closed|merged|shipped|resolved|yes",
+        _DONE: "complete|completed|done|finished|implemented|closed|merged|shipped|resolved|"
+        "fixed|deployed|released|yes",
         _BEGUN: "in progress|wip|started|mostly|almost|nearly|ongoing|partial|partially|doing|"
-        "in development",
+        "in development|in review|under review",
         _TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog|no|upcoming|next",
         _BLOCKED: "blocked|on hold|waiting",
         _SKIPPED: "skipped|deferred|cancelled|canceled|obsolete|wont do",
@@ -170,6 +171,35 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _TODO: "pendente|a fazer|não|nao|por fazer|planejado|planejada|planeado|aberto|aberta",
         _BLOCKED: "bloqueado|bloqueada|em espera|em pausa",
         _SKIPPED: "adiado|adiada|ignorado|ignorada|descartada|omitida",
+    },
+    "Russian": {
+        _DONE: "выполнено|выполнен|выполнена|выполнены|готово|готов|готова|завершено|завершён|"
+        "завершен|завершена|завершены|сделано|сделана|реализовано|реализован|реализована|"
+        "исправлено|закрыто|закрыт|закрыта|решено|да",
+        _BEGUN: "в работе|в процессе|в разработке|выполняется|начато|начат|начата|частично|"
+        "делается",
+        _TODO: "не начато|не|нет|к выполнению|запланировано|запланирована|планируется|ожидает|"
+        "открыто|открыт|открыта|нужно|новая",
+        _BLOCKED: "заблокировано|заблокирован|заблокирована|приостановлено|приостановлена|на паузе",
+        _SKIPPED: "отменено|отменён|отменен|отменена|отложено|отложен|отложена|пропущено|пропущена|"
+        "отклонено|отклонена",
+    },
+    "Polish": {
+        _DONE: "zakończone|zakończony|zakończona|zrobione|gotowe|gotowy|gotowa|ukończone|ukończony|"
+        "ukończona|wykonane|wykonany|wykonana|wdrożone|zrealizowane|naprawione|zamknięte|tak",
+        _BEGUN: "w trakcie|w toku|w realizacji|rozpoczęte|rozpoczęty|rozpoczęta|częściowo|trwa",
+        _TODO: "do zrobienia|nie|nierozpoczęte|niezrobione|zaplanowane|planowane|oczekujące|"
+        "oczekuje|otwarte|otwarty|otwarta|nowe",
+        _BLOCKED: "zablokowane|zablokowany|zablokowana|wstrzymane|wstrzymany|czeka",
+        _SKIPPED: "pominięte|pominięty|anulowane|anulowany|odrzucone|odrzucony|odłożone|przełożone",
+    },
+    "Dutch": {
+        _DONE: "klaar|gedaan|voltooid|afgerond|gereed|opgelost|geïmplementeerd|gesloten",
+        _BEGUN: "mee bezig|bezig|in uitvoering|in behandeling|gestart|begonnen|lopend|gedeeltelijk|"
+        "deels",
+        _TODO: "te doen|niet|nog niet|nog te doen|gepland|openstaand|nee|nieuw",
+        _BLOCKED: "geblokkeerd|wacht|wachtend|gepauzeerd",
+        _SKIPPED: "overgeslagen|geannuleerd|uitgesteld|vervallen|afgewezen",
     },
 }
 """The words of each language, by state; the first one is written where an edit needs one."""

@@ -31,7 +31,7 @@ from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
-from ralph_ls.core.plan.parse.lines import BlockFinding
+from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_tag, opens_with_tag
 from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
@@ -152,7 +152,7 @@ def numbered_sections(items: Iterable[PlanItemDraft]) -> Iterator[HeadingSection
 _TASKS = SectionKind.TASKS
 _TITLE_SHOWN = 60
 _STARTED = frozenset({"~", "/"})
-_KNOWN_BOXES = frozenset({"", "x", "X", "-", "~", "!", "/", ">", "<", "?"})
+_KNOWN_BOXES = frozenset({"", *TICKS, "-", "~", "!", "/", ">", "<", "?"})
 _SEVERITIES = {
     "critical": Priority.P0,
     "high": Priority.P0,
@@ -308,7 +308,7 @@ def _state_of(
 ) -> TaskState:
     """The state; marks of a settled task have precedence over those of an open one."""
     is_finished = item.section.kind is SectionKind.DONE or parts.is_done
-    if item.box in {"x", "X"} or (item.box is None and is_finished):
+    if item.box in TICKS or (item.box is None and is_finished):
         return TaskState.DONE
     box = "~" if item.box == "-" and dash is TaskState.IN_PROGRESS else item.box
     if box == "-":

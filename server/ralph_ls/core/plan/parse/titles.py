@@ -45,7 +45,7 @@ def read_title(text: str) -> TitleParts:
     rest, later_tags = _split_tags(rest)
     rest, is_struck = _strip_strike(rest)
     tags = first_tags + later_tags
-    names = [tag.upper() for tag in tags]
+    names = [tag.upper().replace("_", " ") for tag in tags]
     return TitleParts(
         title=strip_bold(rest).strip() or explicit_id or "",
         explicit_id=explicit_id,
@@ -139,12 +139,15 @@ def strip_comments(text: str) -> str:
 
 
 def strip_bold(text: str) -> str:
-    """Remove the bold marks around words; other stars stay."""
+    """Remove the bold marks around words, also where they begin before a box; other stars stay."""
+    if text.count("**") == 1:
+        return _BOLD_END.sub("", text)
     return _BOLD.sub(r"\1", text) if "**" in text else text
 
 
 _MARKS = str.maketrans("", "", "*`~")
 _BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
+_BOLD_END = re.compile(r"(?<=\S)\*\*(?=[:.,]?(?:\s|\Z))")
 _TAG = re.compile(r"(?:\*\*)?\[([^\[\]]+)\](?:\*\*)?(?!\():?\s*")
 _ID = r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-\d+"
 _NUMBERED = r"T\d{3,4}(?![\w-])"
@@ -231,7 +234,7 @@ def _split_tags(text: str) -> tuple[str, list[str]]:
 
 
 def _is_known(tag: str) -> bool:
-    name = tag.upper()
+    name = tag.upper().replace("_", " ")
     return (
         name == "BUG"
         or name in _PRIORITY_TAGS

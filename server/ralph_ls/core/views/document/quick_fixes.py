@@ -49,6 +49,7 @@ CHECK_SEVERITIES = {
     CheckCode.BLOCKED_WITHOUT_REASON: Severity.HINT,
     CheckCode.HEADINGS_NOT_READ: Severity.WARNING,
     CheckCode.LINES_NOT_READ: Severity.WARNING,
+    CheckCode.ROWS_NOT_READ: Severity.WARNING,
     CheckCode.LINES_READ_AS_TASKS: Severity.INFORMATION,
     CheckCode.LINES_READ_AS_DONE: Severity.INFORMATION,
     CheckCode.HEADINGS_READ_AS_TASKS: Severity.INFORMATION,

@@ -17,6 +17,7 @@ GUESSES = {
     CheckCode.HEADINGS_READ_AS_TASKS,
     CheckCode.HEADINGS_NOT_READ,
     CheckCode.LINES_NOT_READ,
+    CheckCode.ROWS_NOT_READ,
     CheckCode.TABLE_READ_BY_COLUMN,
 }
 TABLE = "| Task | Status |\n|---|---|\n| a | Done |\n| b | blocked |\n"
@@ -73,22 +74,38 @@ def guesses_in(text: str) -> list[LintRemark]:
         pytest.param(
             "# P\n1. x\n## Phase 1\n1. a\n2. b\n   1. c\n### Checklist\n- [ ] d\n## More\n1. e\n",
             3,
-            "2 numbered lines without a box are not read (section Phase 1); add a box to each that "
+            "2 lines without a box are not read (section Phase 1); add a box to each that "
             "is a task",
             id="numbered-lines-of-a-phase-with-a-checklist",
         ),
         pytest.param(
             "# P\n## Coming soon\n1. a\n## Risks\n1. b\n## Success criteria\n- [x] c\n",
             2,
-            "1 numbered line without a box is not read (section Coming soon); add a box to each "
+            "1 line without a box is not read (section Coming soon); add a box to each "
             "that is a task",
             id="numbered-lines-beside-criteria",
         ),
         pytest.param(
+            "## Done\n- [x] a\n## Next steps\n- b\n  - how\n- c\n- [link](x)\n## To do\n- [ ] d\n"
+            "- e\n",
+            3,
+            "2 lines without a box are not read (section Next steps); add a box to each that is a "
+            "task",
+            id="lines-of-a-section-for-tasks-without-boxes",
+        ),
+        pytest.param(
+            "## P0 tasks\n- [ ] a\n| ID | Task |\n|---|---|\n| 1 | b |\n| 2 | c |\n\n| x |\n"
+            "## Other\n| Task | Owner |\n|---|---|\n| d | me |\n## To do\n| Task | Done |\n"
+            "|---|---|\n| e | [x] |\n",
+            4,
+            "2 rows of a table are not read (section P0 tasks); add a column Status, with a state "
+            "or a box in each row",
+            id="rows-without-states",
+        ),
+        pytest.param(
             "## Phase 1\n**Notes:**\n1. why\n\n**Tasks:**\n1. a\n\n## Checklist\n- [ ] d\n",
             5,
-            "1 numbered line without a box is not read (section Phase 1); add a box to each that "
-            "is a task",
+            "1 line without a box is not read (section Phase 1); add a box to each that is a task",
             id="numbered-lines-below-a-label",
         ),
         pytest.param(

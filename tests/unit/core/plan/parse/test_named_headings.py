@@ -176,7 +176,7 @@ def test_headings_are_tasks_by_place(lines: tuple[str, ...], expected: list[str]
             id="also-where-all-is-ticked",
         ),
         pytest.param(
-            ("- [x] x", "## Step 1: a ✅", "## Overview", "### Step 2 in short", "## Phase 2"),
+            ("- [x] x", "## Step 1: a ✅", "## Detail", "### Step 2 in short", "## Phase 2"),
             ["done x", "done Step 1: a", "todo Phase 2"],
             id="only-beside-them",
         ),

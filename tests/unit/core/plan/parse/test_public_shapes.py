@@ -193,6 +193,65 @@ QUEUE = (
             ["todo Cut", "todo Bend"],
             id="a-numbered-section-of-bullets",
         ),
+        pytest.param(
+            ("# Kettle", "## M0 — Base", "3. Cut", "4. Bend", "## M1-LID", "1. Lid"),
+            ["todo Cut", "todo Bend", "todo Lid"],
+            id="milestones-by-number",
+        ),
+        pytest.param(
+            ("- [V] Cut", "- [v] Bend", "- [✓] Weld", "- [?] Paint", "- [P] Sell"),
+            ["done Cut", "done Bend", "done Weld", "todo Paint"],
+            id="other-ticks",
+        ),
+        pytest.param(
+            ("1. **[x] Cut** the sheet", "2.  **[ ] Bend `it`**: twice", "   * how"),
+            ["done Cut the sheet", "todo Bend `it`: twice"],
+            id="boxes-in-bold-words",
+        ),
+        pytest.param(
+            ("# Story", "## Tasks", "### Task 1: Cut", "- `cut.py` (new)", "### Task 2: Bend",
+             "1. how"),
+            ["todo Task 1: Cut", "todo Task 2: Bend"],
+            id="tasks-as-headings-below-tasks",
+        ),
+        pytest.param(
+            ("# Fix plan - feedback", "## Spout", "### 1. Shorten", "- why", "### 2. Round",
+             "## Risks", "### 3. It leaks"),
+            ["todo 1. Shorten", "todo 2. Round"],
+            id="numbered-headings-in-the-parts-of-a-fix-plan",
+        ),
+        pytest.param(
+            ("# R", "## Kettle", "- Done: Cut", "- In progress: Bend"),
+            ["done Cut", "inProgress Bend"],
+            id="states-in-front-of-bullets",
+        ),
+        pytest.param(
+            ("# R", "## What was done", "### Batch 1: Cut", "## To do", "1. [in_progress] Bend"),
+            ["done Batch 1: Cut", "inProgress Bend"],
+            id="what-was-done",
+        ),
+        pytest.param(
+            ("# P", "## Steps", "1. Cut", "## Acceptance checks", "1. It holds"),
+            ["todo Cut"],
+            id="acceptance-checks",
+        ),
+        pytest.param(
+            ("# Plan", "## Задачи", "| Задача | Статус |", "|---|---|",
+             "| Cut | готово |", "| Bend | в работе |"),
+            ["done Cut", "inProgress Bend"],
+            id="a-russian-table",
+        ),
+        pytest.param(
+            ("# Plan", "## Faza 1", "1. Cut", "## Zrobione", "- Bend", "## Kryteria akceptacji",
+             "1. holds"),
+            ["todo Cut", "done Bend"],
+            id="polish-phases",
+        ),
+        pytest.param(
+            ("# Plan", "## Stap 1", "1. Cut", "2. Bend (afgerond)", "## Doel", "1. hold"),
+            ["todo Cut", "done Bend"],
+            id="dutch-steps",
+        ),
     ],
 )  # fmt: skip
 def test_counted_as_a_person_counts(lines: tuple[str, ...], expected: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The words for states, in eight languages."""
+"""The words for states, in eleven languages."""
 
 from __future__ import annotations
 
@@ -36,6 +36,11 @@ def test_every_language_has_words_for_every_state(language: str) -> None:
         ("完了予定", TaskState.TODO),
         ("nicht begonnen", TaskState.TODO),
         ("À faire", TaskState.TODO),
+        ("Частично (60 %)", TaskState.IN_PROGRESS),
+        ("не готово", TaskState.TODO),
+        ("Zakończone", TaskState.DONE),
+        ("nog niet begonnen", TaskState.TODO),
+        ("in review", TaskState.IN_PROGRESS),
         ("Donetsk", None),
         ("", None),
     ],

@@ -20,6 +20,7 @@ from ralph_ls.protocol.task_words import Priority, TaskState
 KEYWORDS: Mapping[str, TaskState] = MappingProxyType(
     {
         "TODO": TaskState.TODO,
+        "TO-DO": TaskState.TODO,
         "NEXT": TaskState.TODO,
         "DOING": TaskState.IN_PROGRESS,
         "STARTED": TaskState.IN_PROGRESS,
@@ -31,9 +32,14 @@ KEYWORDS: Mapping[str, TaskState] = MappingProxyType(
         "HOLD": TaskState.BLOCKED,
         "BLOCKED": TaskState.BLOCKED,
         "DONE": TaskState.DONE,
+        "COMPLETE": TaskState.DONE,
+        "COMPLETED": TaskState.DONE,
         "CANCELLED": TaskState.SKIPPED,
         "CANCELED": TaskState.SKIPPED,
         "KILL": TaskState.SKIPPED,
+        "MAYBE": TaskState.SKIPPED,
+        "SOMEDAY": TaskState.SKIPPED,
+        "DONT-DO": TaskState.SKIPPED,
     }
 )
 DEFAULT = ("TODO", "DONE")

@@ -35,6 +35,13 @@ def only_id(text: str) -> str:
     return parse_text(text).plan.tasks[0].id
 
 
+def test_keywords_that_a_file_need_not_declare() -> None:
+    lines = ("* COMPLETE Cut", "* TO-DO Bend", "* MAYBE Paint", "* DONT-DO Sell", "* SOLD out")
+    assert titles("\n".join(lines)) == {
+        "Cut": "done", "Bend": "todo", "Paint": "skipped", "Sell": "skipped"
+    }  # fmt: skip
+
+
 def test_reads_headings_and_boxes() -> None:
     assert titles(SHOP) == {
         "Basket with a total": "done", "Pay by card": "todo", "領収書 by mail": "todo",
