@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.dashboard import Dashboard
 from ralph_ls.protocol.json_output import (
+    ConnectedEditors,
     DoctorReport,
     IterationDetails,
     NotifyTest,
@@ -62,6 +63,7 @@ OUTPUTS: Mapping[str, Output] = {
     "notify-test": Output("ralph notify test --json", NotifyTest),
     "dashboard": Output("ralph dashboard --json", Dashboard),
     "doctor": Output("ralph doctor --json", DoctorReport),
+    "doctor-editor": Output("ralph doctor --editor --json", ConnectedEditors),
     "run-detach": Output("ralph run --detach --json", DetachedRun, has_null=True),
     "run-dry-run": Output("ralph run --dry-run --json", RunPreview, has_null=True),
     "rollback": Output("ralph rollback --json", RollbackResult),

@@ -21,6 +21,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from ralph_ls import __version__
+from ralph_ls.editor import connected
 from ralph_ls.editor.documents.loop_documents import DocumentEvent, LoopDocuments
 from ralph_ls.editor.features import (
     code_actions,
@@ -38,7 +39,7 @@ from ralph_ls.editor.features import (
 from ralph_ls.editor.lsp.language_server import RalphLanguageServer
 from ralph_ls.editor.push import diagnostics
 from ralph_ls.editor.requests import commands
-from ralph_ls.editor.worktree.workspaces import UNKNOWN_CLIENT, Workspaces
+from ralph_ls.editor.worktree.workspaces import Workspaces
 from ralph_ls.protocol.version import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -52,11 +53,8 @@ SECTION = "ralph"
 SETTINGS_PATIENCE = 10.0
 """Seconds that a client gets to send its settings."""
 
-LONGEST_NAME = 60
-
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 """As in ``protocol.options``, whose models are imported only after ``initialize``."""
-_CONTROL_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
 class ClientSettings:
@@ -96,12 +94,6 @@ class ClientSettings:
             sent = {**self._sent, "readOnly": True} if self._read_only else self._sent
             self._options = _read_options(sent)
         return self._options
-
-
-def client_name(client: types.ClientInfo | None) -> str:
-    """The client's name, as shown to users."""
-    name = "" if client is None else _CONTROL_CHARS.sub(" ", client.name).strip()
-    return name[:LONGEST_NAME] or UNKNOWN_CLIENT
 
 
 def _read_options(sent: Mapping[str, Any]) -> EditorOptions:
@@ -212,6 +204,7 @@ class _ServerContext:
         self.workspaces = workspaces
         self.documents = documents
         self.settings = settings
+        self.client: types.ClientInfo | None = None
         self._subscriptions: Subscriptions | None = None
 
     @property
@@ -248,6 +241,7 @@ class _ServerContext:
         if self._subscriptions is not None:
             self._subscriptions.close()
         self.workspaces.close()
+        connected.withdraw()
 
 
 def _register_lifecycle(desk: _ServerContext) -> None:
@@ -256,7 +250,8 @@ def _register_lifecycle(desk: _ServerContext) -> None:
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         settings.begin(params.initialization_options)
-        workspaces.by = client_name(params.client_info)
+        workspaces.by = connected.client_name(params.client_info)
+        desk.client = params.client_info
         workspaces.add_folders(_folders_of(params))
         if not settings.has_prefix:
             commands.register_commands(server, workspaces, desk.documents)
@@ -264,6 +259,7 @@ def _register_lifecycle(desk: _ServerContext) -> None:
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
         await workspaces.ready()
+        await connected.announce(desk.server, workspaces, desk.client)
         await desk.pull_settings()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)

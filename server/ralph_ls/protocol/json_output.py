@@ -415,3 +415,31 @@ class DoctorReport(WireModel):
     checks: tuple[CheckResult, ...] = ()
     agents: tuple[AgentSeen, ...] = ()
     """Those that are known by name, installed or not."""
+
+
+class MissingFeature(WireModel):
+    """What an editor cannot do, and what its user sees instead."""
+
+    feature: str
+    instead: str
+
+
+class ConnectedEditor(WireModel):
+    """An editor that a language server of the user serves now."""
+
+    name: str
+    """As it calls itself."""
+    version: str | None = None
+    pid: int
+    """The server's."""
+    started: float
+    """When the server's process started, in seconds since 1970."""
+    folders: tuple[str, ...] = ()
+    """Roots of the work trees that it has open."""
+    missing: tuple[MissingFeature, ...] = ()
+
+
+class ConnectedEditors(WireModel):
+    """What ``ralph doctor --editor --json`` prints."""
+
+    editors: tuple[ConnectedEditor, ...] = ()

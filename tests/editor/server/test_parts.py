@@ -16,8 +16,9 @@ from lsprotocol import types
 from watchdog.observers.api import BaseObserver
 
 from ralph_ls.core.views.model.document_context import FileKind
+from ralph_ls.editor.connected import client_name
 from ralph_ls.editor.scheduling import run_in_thread
-from ralph_ls.editor.server import ClientSettings, client_name
+from ralph_ls.editor.server import ClientSettings
 from ralph_ls.editor.worktree import follower as follow
 from ralph_ls.editor.worktree.follower import FileWatch, WorktreeFollower
 from ralph_ls.editor.worktree.run_reader import (

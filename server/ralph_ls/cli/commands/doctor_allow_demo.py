@@ -46,9 +46,15 @@ def doctor(
     network: Annotated[
         bool, typer.Option("--network", help="Also check that the remote answers.")
     ] = False,
+    editor: Annotated[
+        bool, typer.Option("--editor", help="Show the connected editors, and what each lacks.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Check all that a run needs and what the last one ran into, and say what to do."""
+    if editor:
+        _show_editors(as_json=as_json)
+        return
     from ralph_ls.engine.doctor.examination import examine
 
     if profile is not None:
@@ -64,6 +70,27 @@ def doctor(
     else:
         _show(report)
     raise typer.Exit(0 if report.ok else 1)
+
+
+def _show_editors(*, as_json: bool) -> None:
+    """The editors of the user, wherever they are: a server has no work tree before a file."""
+    from ralph_ls.protocol.json_output import ConnectedEditors
+    from ralph_ls.store.editors import connected_editors
+    from ralph_ls.store.layout import state_root
+
+    found = connected_editors(state_root(os.environ))
+    if as_json:
+        emit_json(ConnectedEditors(editors=found).model_dump(mode="json", by_alias=True))
+        return
+    if not found:
+        print_text("No editor is connected. See: ralph help editors")
+    for one in found:
+        named = f"{one.name} {one.version}" if one.version else one.name
+        print_text(escape_control_chars(f"{named} (server {one.pid}): {', '.join(one.folders)}"))
+        for each in one.missing:
+            print_text(f"  has no {each.feature}: {each.instead}")
+        if not one.missing:
+            print_text("  has all that Ralph shows")
 
 
 def _show(report: DoctorReport) -> None:
