@@ -103,6 +103,10 @@ class View(WorkspaceView):
         return self.kind
 
     @property
+    def plan_tag(self) -> str:
+        return ""
+
+    @property
     def optional_sections(self) -> tuple[str, ...]:
         return self.optional
 

@@ -15,7 +15,7 @@ from ralph_ls.core.plan.formats.plan_format import PlanStorage
 from ralph_ls.core.plan.formats.registry import FORMATS, format_of_file, is_at
 from ralph_ls.core.plan.model import PlanKind, Task
 from ralph_ls.core.views.model.document_context import FileKind
-from ralph_ls.editor.worktree.snapshot import LoopPaths, kind_of, loop_folders
+from ralph_ls.editor.worktree.snapshot import LoopPaths, find_loop_paths, kind_of, loop_folders
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.layout import Worktree
 from tests.editor.in_process_editor import InProcessEditor, Message, View, Views
@@ -105,6 +105,19 @@ def test_its_files_are_known_wherever_the_loop_works(kind: PlanKind, tmp_path: P
     )
     assert kind_of(path, paths, folders) is FileKind.PLAN
     assert kind_of(tmp_path / "README.md", paths, folders) is None
+
+
+def test_the_current_tag_of_task_master_is_the_plan(tmp_path: Path) -> None:
+    tasks = tmp_path / ".taskmaster/tasks/tasks.json"
+    tasks.parent.mkdir(parents=True)
+    tasks.write_text('{"master": {"tasks": []}, "dev": {"tasks": []}}', encoding="utf-8")
+    git = tmp_path / ".git"
+    folders = loop_folders(Worktree(root=tmp_path, git_dir=git, common_dir=git), {})
+    state = tmp_path / ".taskmaster/state.json"
+    for tag in ("dev", "master"):
+        state.write_text(f'{{"currentTag": "{tag}"}}', encoding="utf-8")
+        found = find_loop_paths(folders)
+        assert (found.plan, found.tag) == (tasks, tag)
 
 
 @pytest.mark.asyncio

@@ -342,7 +342,7 @@ def plan_parse_options(source: DocumentSource) -> PlanParseOptions:
     is_request = kind is PlanKind.REQUEST and source.is_main
     if source.path is not None and not is_request:
         kind = format_of_file(path_in(source.view.root, source.path), kind).name
-    view, tag = source.view, source.view.paths.tag
+    view, tag = source.view, source.view.plan_tag
     if state is None:
         return PlanParseOptions(kind, view.optional_sections, view.skip_review, tag)
     return PlanParseOptions(kind, state.config.optional_sections, state.config.skip_review, tag)

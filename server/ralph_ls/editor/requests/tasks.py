@@ -194,4 +194,4 @@ def _plan_of(view: WorkspaceView) -> PlanLocation:
     relative = path.relative_to(view.root).as_posix()
     if kind is not PlanKind.REQUEST:
         kind = format_of_file(relative, kind).name
-    return PlanLocation(path=relative, kind=kind)
+    return PlanLocation(path=relative, kind=kind, tag=view.plan_tag)

@@ -92,6 +92,11 @@ class WorkspaceView:
         return self._paths.kind
 
     @property
+    def plan_tag(self) -> str:
+        """The tag of Task Master that is the plan; empty: the first."""
+        return self._paths.tag
+
+    @property
     def optional_sections(self) -> tuple[str, ...]:
         """Headings whose tasks are optional, by the settings."""
         return self._paths.optional_sections
