@@ -32,6 +32,20 @@ def test_a_clean_tree_has_nothing_dirty(repository: Repository) -> None:
     assert repository.since(baseline) == Changes(fingerprint=baseline.fingerprint)
 
 
+def test_what_an_editor_keeps_beside_an_open_file_is_no_change(repository: Repository) -> None:
+    baseline = repository.look()
+    for name in (".plan.md.swp", "dir/.c.txt.swo", ".#plan.md", "dir/#c.txt#", "a.txt~", "4913"):
+        repository.write(name)
+    assert repository.look() == baseline
+    # Others like them are changes, and so is one that is committed.
+    likes = [".swp", "plan.swp.md", "14913", "~a", "a#b"]
+    for name in likes:
+        repository.write(name)
+    assert sorted(repository.look().dirty) == sorted(likes)
+    repository.git("add", "-f", "a.txt~")
+    assert "a.txt~" in repository.look().dirty
+
+
 def test_a_state_seen_before_has_its_fingerprint_again(repository: Repository) -> None:
     first = repository.look()
     repository.write("a.txt", "other\n")

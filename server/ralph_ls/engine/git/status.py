@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ UNREADABLE = "unreadable"
 GITLINK = "160000"
 HEX = 16
 """How many digits of a hash a value has."""
+
+EDITOR_FILE = re.compile(rb"(?:^|/)(?:\.[^/]*\.sw[a-p]|\.?#[^/]+|4913|[^/]*~)$")
+"""Untracked files of Vim and Emacs: swap files, locks, automatic saves and backups."""
 
 WHOLE_FILE_LIMIT = 64 << 20
 SAMPLE = 1 << 20
@@ -47,6 +51,9 @@ class DirtyPath:
 
 def dirty_paths(root: Path) -> Iterator[DirtyPath]:
     """Every path that differs from HEAD in index or work tree, each once; one git process.
+
+    What an editor keeps beside a file that it has open is left out: it comes and goes with whoever
+    looks at the plan, and is nobody's work.
 
     Git itself does not look into submodules: it would do there what their own settings say, and an
     agent can make a repository in the tree whose settings name programs.
@@ -72,6 +79,8 @@ def dirty_paths(root: Path) -> Iterator[DirtyPath]:
             case b"?":
                 submodule, mode, commit_hash = b"N...", b"000000", b""
                 path = record[2:]
+                if EDITOR_FILE.search(path) is not None:
+                    continue
             case _:
                 continue
         # A file can be listed twice: removed from the index, and there as an untracked one.
