@@ -52,8 +52,8 @@ class DirtyPath:
 def dirty_paths(root: Path) -> Iterator[DirtyPath]:
     """Every path that differs from HEAD in index or work tree, each once; one git process.
 
-    What an editor keeps beside a file that it has open is left out: it comes and goes with those who
-    look at the plan, and is no work.
+    What an editor keeps beside an open file is left out: it comes and goes while somebody looks at
+    the plan, and is no work.
 
     Git itself does not look into submodules: it would do there what their own settings say, and an
     agent can make a repository in the tree whose settings name programs.
