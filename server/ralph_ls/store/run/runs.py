@@ -76,7 +76,7 @@ def fold_version(kind: type[JournalSnapshot]) -> str:
     return f"{__version__} {SCHEMA_VERSION}.{FOLD_VERSION} {digest}"
 
 
-def _field_names(folded: type) -> Iterable[str]:
+def _field_names(folded: type[Any]) -> Iterable[str]:
     if issubclass(folded, BaseModel):
         return folded.model_fields
     return [one.name for one in fields(folded)]
