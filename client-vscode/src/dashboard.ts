@@ -11,9 +11,10 @@ import * as vscode from "vscode";
 
 import { t } from "./l10n";
 import type { Connection } from "./server/connection";
-import type { Snapshot } from "./state/snapshot";
+import { saveFile } from "./saveFile";
+import { runsMark } from "./state/snapshot";
 import type { Store } from "./state/store";
-import type { ExportedFile, FromDashboard, ToDashboard } from "./webview/dashboard/messages";
+import type { FromDashboard, ToDashboard } from "./webview/dashboard/messages";
 import { dashboardHtml } from "./webview/html";
 
 export const DASHBOARD = "ralphLoop.dashboard";
@@ -105,14 +106,14 @@ export class DashboardPanel implements vscode.WebviewPanelSerializer, vscode.Dis
         await this.update();
         break;
       case "save":
-        await save(message.file);
+        await saveFile(message.file);
         break;
     }
   }
 
   /** Ask again soon, where something changed; what comes in between is one request. */
   private later(): void {
-    if (this.isReady && this.timer === undefined && stateOf(this.store.snapshot) !== this.shown) {
+    if (this.isReady && this.timer === undefined && runsMark(this.store.snapshot) !== this.shown) {
       this.timer = setTimeout(() => {
         this.timer = undefined;
         void this.update();
@@ -121,7 +122,7 @@ export class DashboardPanel implements vscode.WebviewPanelSerializer, vscode.Dis
   }
 
   private async update(): Promise<void> {
-    const state = stateOf(this.store.snapshot);
+    const state = runsMark(this.store.snapshot);
     const isServed = this.store.snapshot.server.kind === "ok";
     if (!this.isReady || !isServed || this.isAsking || state === this.shown) {
       return;
@@ -137,25 +138,5 @@ export class DashboardPanel implements vscode.WebviewPanelSerializer, vscode.Dis
     } finally {
       this.isAsking = false;
     }
-  }
-}
-
-/** What of the runs shows in figures; anything else changes many times a second. */
-function stateOf({ server, folders }: Snapshot): string {
-  const runs = folders.map(({ uri, state }) => {
-    const run = state?.run;
-    return [uri, run?.run, run?.phase, run?.phaseReason, run?.start, run?.last?.start];
-  });
-  return JSON.stringify([server.kind, runs]);
-}
-
-async function save({ name, text, base64 }: ExportedFile): Promise<void> {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  const uri = await vscode.window.showSaveDialog({
-    ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
-    title: t("Save the figures"),
-  });
-  if (uri !== undefined) {
-    await vscode.workspace.fs.writeFile(uri, Buffer.from(text, base64 ? "base64" : "utf8"));
   }
 }

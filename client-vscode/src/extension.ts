@@ -18,6 +18,8 @@ import { act, registerCommands } from "./commands/table";
 import type { Tools } from "./commands/tools";
 import { DASHBOARD, DashboardPanel } from "./dashboard";
 import { Gutter } from "./gutter";
+import { RunsView } from "./history/runs";
+import { VERB_SCHEME, VerbTexts } from "./history/texts";
 import { useLanguage } from "./intl";
 import { LOG_SCHEME, LogDocuments } from "./logs/documents";
 import { useTranslator } from "./l10n";
@@ -85,14 +87,18 @@ export function activate(context: vscode.ExtensionContext): void {
   subscriptions.push(answers, wizard, firstSteps, demo);
 
   const media = vscode.Uri.joinPath(extensionUri, "media");
-  const rows = { plan: new Rows(), iterations: new Rows() };
+  const rows = { plan: new Rows(), iterations: new Rows(), runs: new Rows() };
+  const runs = new RunsView(store, rows.runs, connection, log);
+  const texts = new VerbTexts(store, connection);
   const tools: Tools = {
     ...{ store, connection, orders, files, answers, wizard, firstSteps, log },
     changes: new Changes(connection, log),
     rollback: new Rollback(connection, (text, code, folder) =>
       orders.showError(text, code, folder),
     ),
-    node: (element) => rows.plan.node(element) ?? rows.iterations.node(element),
+    ...{ runs, texts },
+    node: (element) =>
+      rows.plan.node(element) ?? rows.iterations.node(element) ?? rows.runs.node(element),
     demo: () => demo.open(),
     reveal: () => loop.reveal(),
     openDashboard: () => {
@@ -146,12 +152,13 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   subscriptions.push(
     ...[loop, dashboard, logs, text, status, notifications, rows.plan, rows.iterations],
-    gutter,
-    new Views(store, rows, drag, status, notifications),
+    ...[gutter, runs, rows.runs, texts],
+    new Views(store, rows, drag, status, notifications, context.workspaceState),
     vscode.window.registerWebviewViewProvider("ralphLoop.loop", loop),
     vscode.window.registerWebviewPanelSerializer(DASHBOARD, dashboard),
     vscode.workspace.registerTextDocumentContentProvider(LOG_SCHEME, logs),
     vscode.workspace.registerTextDocumentContentProvider(TEXT_SCHEME, text),
+    vscode.workspace.registerTextDocumentContentProvider(VERB_SCHEME, texts),
     vscode.workspace.registerTextDocumentContentProvider(
       GIT_SCHEME,
       new GitDocuments(store, connection),

@@ -34,6 +34,22 @@ export function fromNow(timestamp: string | number, now: number): string {
   return format.format(Math.round(seconds / size), unit);
 }
 
+/** `1 minute 6 seconds`, for screen readers, which read `1:06` as a time of day. */
+export function spokenDuration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const parts = [
+    ["hour", Math.floor(whole / 3600)],
+    ["minute", Math.floor(whole / 60) % 60],
+    ["second", whole % 60],
+  ] as const;
+  const shown = parts.filter(([, value]) => value > 0).slice(0, 2);
+  return (shown.length > 0 ? shown : parts.slice(2))
+    .map(([unit, value]) =>
+      new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(value),
+    )
+    .join(" ");
+}
+
 /** Units with their seconds, each from the span on from which it is the one to use. */
 const UNITS = [
   ["day", 86_400, 2 * 86_400],

@@ -13,6 +13,9 @@ import type { Node } from "./trees/nodes";
 import { currentTask, planNodes } from "./trees/plan";
 import type { Rows, TaskDrag } from "./trees/tree";
 
+/** Where it is remembered that a run ended in this workspace. */
+const HAD_RUN = "hadRun";
+
 export class Views implements vscode.Disposable {
   private current: readonly Node[] = [];
   private readonly plan: vscode.TreeView<string>;
@@ -29,6 +32,7 @@ export class Views implements vscode.Disposable {
     drag: TaskDrag,
     private readonly status: StatusBar,
     private readonly notifications: Notifications,
+    private readonly memory: vscode.Memento,
   ) {
     this.plan = vscode.window.createTreeView("ralphLoop.plan", {
       treeDataProvider: rows.plan,
@@ -97,7 +101,12 @@ export class Views implements vscode.Disposable {
   }
 
   private setKeys(snapshot: Snapshot): void {
-    const keys = contextKeys(snapshot, (uri) => vscode.Uri.parse(uri).fsPath);
+    const pathOf = (uri: string): string => vscode.Uri.parse(uri).fsPath;
+    const hadRun = this.memory.get<boolean>(HAD_RUN, false);
+    const keys = contextKeys(snapshot, pathOf, hadRun);
+    if (!hadRun && keys["ralphLoop.hasHistory"] === true) {
+      void this.memory.update(HAD_RUN, true);
+    }
     for (const [key, value] of Object.entries(keys)) {
       const text = JSON.stringify(value);
       if (this.keys.get(key) !== text) {

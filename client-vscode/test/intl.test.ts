@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 
-import { clockTime, count, fromNow, useLanguage } from "../src/intl";
+import { clockTime, count, fromNow, spokenDuration, useLanguage } from "../src/intl";
 
 const NOW = new Date(2026, 0, 31, 12, 0, 0).getTime();
 
@@ -35,6 +35,17 @@ describe("in the language of the window", () => {
   ])("%d seconds from now are %s", (seconds, words) => {
     useLanguage("en");
     expect(fromNow(NOW + seconds * 1000, NOW)).toBe(words);
+  });
+
+  test.each([
+    ["en", 0, "0 seconds"],
+    ["en", 66, "1 minute 6 seconds"],
+    ["en", 120, "2 minutes"],
+    ["en", 3_723, "1 hour 2 minutes"],
+    ["de", 66, "1 Minute 6 Sekunden"],
+  ])("in %s %d seconds are read aloud as %s", (language, seconds, words) => {
+    useLanguage(language);
+    expect(spokenDuration(seconds)).toBe(words);
   });
 
   test("a language that is none is that of the system", () => {

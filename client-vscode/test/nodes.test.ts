@@ -238,12 +238,19 @@ describe("the iterations", () => {
     assert.match(nodes[0].tooltip, /confirmed that nothing is left/);
   });
 
-  test("are read aloud with their outcome and why", () => {
-    const row = iteration({ outcome: "noProgress", why: "nothing changed", task: "Fix it" });
+  test("are read aloud briefly: the task, what came of it, and what it took", () => {
+    const row = iteration({
+      ...{ outcome: "progress", why: "the head moved", task: "Fix it", commit: "a1b2c3d4" },
+      ...{ files: 2, claimedFiles: 3, seconds: 66, costUsd: 0.1, tests: "PASSING", tasksDone: 1 },
+    });
+    const [node] = iterationNodes(withRows(row));
     assert.equal(
-      iterationNodes(withRows(row))[0]?.spoken,
-      "Fix it, iteration 1, no progress, nothing changed",
+      node?.spoken,
+      "Fix it, progress, 2 files (report 3), 1 minute 6 seconds, $0.10, iteration 1",
     );
+    for (const more of ["the head moved", "commit a1b2c3d", "tests: passing", "tasks done: 1"]) {
+      assert.ok(node.tooltip.includes(more), more);
+    }
   });
 
   test("whose work was rolled back are struck, and say so in words", () => {
@@ -252,7 +259,7 @@ describe("the iterations", () => {
     assert.equal(node?.label, "F\u0336i\u0336x\u0336");
     assert.equal(node.description, "#1 · undone");
     assert.equal(node.icon?.name, "discard");
-    assert.equal(node.spoken, "Fix, iteration 1, progress, undone: rolled back, commit a1b2c3d");
+    assert.equal(node.spoken, "Fix, undone: rolled back, iteration 1");
   });
 
   test("with a long title leave room for their state", () => {

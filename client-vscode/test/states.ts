@@ -12,12 +12,14 @@ import { folderIn, type Expected, type Sample } from "./expected";
 import { PARSER, snapshot, state, unknownFolder } from "./samples";
 
 const ALL = ["loop", "plan", "iterations"];
+/** Once a run has ended. */
+const WITH_RUNS = [...ALL, "runs"];
 
 function at(name: string, expected: Omit<Expected, "views"> & Partial<Expected>): Sample {
   return {
     name,
     snapshot: snapshot([folderIn(name)]),
-    expected: { views: ALL, ...expected },
+    expected: { views: /^ended|^engine-gone/.test(name) ? WITH_RUNS : ALL, ...expected },
   };
 }
 
@@ -329,7 +331,7 @@ const OF_THE_WINDOW: readonly Sample[] = [
           buttons: ["agent.sh", "Allow and Start", "Not Now"],
         },
       ],
-      buttons: ["Start loop"],
+      buttons: [],
     },
   },
   {
@@ -350,7 +352,7 @@ const OF_THE_WINDOW: readonly Sample[] = [
           buttons: ["Start With…", "Open Configuration", "Try Again", "Not Now"],
         },
       ],
-      buttons: ["Start loop"],
+      buttons: [],
     },
   },
   {
@@ -399,7 +401,7 @@ const OF_THE_WINDOW: readonly Sample[] = [
           buttons: [...buttons, ...(code === "plan-missing" ? [] : ["Try Again"]), "Not Now"],
         },
       ],
-      buttons: ["Start loop"],
+      buttons: code === "plan-missing" ? ["Start loop"] : [],
     },
   })),
   {

@@ -41,6 +41,17 @@ export const FOLDER_NEEDS = {
   openPrompt: "any",
   setup: "any",
   initRepository: "any",
+  findRun: "run",
+  showReport: "run",
+  showDetails: "run",
+  doctor: "any",
+  dryRun: "setUp",
+  why: "run",
+  stats: "run",
+  exportRuns: "run",
+  replan: "start",
+  archive: "setUp",
+  prune: "run",
 } as const satisfies Readonly<Record<string, Need>>;
 export type FolderCommandId = keyof typeof FOLDER_NEEDS;
 
@@ -53,6 +64,8 @@ export const ROW_COMMAND_IDS = [
   "showChanges",
   "openCommit",
   "rollback",
+  "showReport",
+  "showDetails",
 ] as const satisfies readonly FolderCommandId[];
 export type RowCommandId = (typeof ROW_COMMAND_IDS)[number];
 
@@ -70,6 +83,7 @@ export const OPTION_COMMAND_IDS = [
 export const WINDOW_COMMAND_IDS = [
   "chooseFolder",
   "dashboard",
+  "refreshRuns",
   "demo",
   "allowAndStart",
   "dismiss",

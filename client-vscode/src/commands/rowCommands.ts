@@ -80,11 +80,31 @@ export const ROW_COMMANDS: Readonly<Record<RowCommandId, FolderCommand>> = {
       await changes.openCommit(folder, found.run, found.row.start, found.row.commit);
     }
   },
-  rollback: async ({ rollback }, folder, target) => {
+  rollback: async ({ rollback, runs }, folder, target) => {
     const title = t("Roll back to before which iteration?");
     const found = await iterationOf(folder, target, "rollBack", title);
     if (found !== undefined) {
       await rollback.ask(folder, found.run, found.row.start);
+      runs.refresh();
+    }
+  },
+  showReport: async ({ runs, texts }, folder, target) => {
+    const found =
+      target?.kind === "run"
+        ? target.run
+        : await runs.pick(folder, t("Show the report of which run?"));
+    if (found !== undefined) {
+      const { key } = found;
+      await texts.show(folder, { what: "report", run: key }, t("Report of run {0}", key));
+    }
+  },
+  showDetails: async ({ texts }, folder, target) => {
+    const title = t("Show the details of which iteration?");
+    const found = await iterationOf(folder, target, "log", title);
+    if (found !== undefined) {
+      const { run, row } = found;
+      const asked = { what: "show", run, iteration: row.iteration } as const;
+      await texts.show(folder, asked, t("Iteration {0} of run {1}", row.iteration, run));
     }
   },
 };

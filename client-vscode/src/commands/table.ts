@@ -9,8 +9,11 @@ import * as vscode from "vscode";
 
 import type { ThreadComment } from "../answer/threads";
 import { VERBS, type Verb } from "../generated/protocol";
+import { agreesToReplan, tidy } from "../history/upkeep";
 import { t } from "../l10n";
 import { pickIteration, pickTask } from "../rows/pick";
+import { saveFile } from "../saveFile";
+import { firstLine, Refusal } from "../server/refusal";
 import { choose, type Need } from "../state/choose";
 import { folderOf, type FolderSnapshot } from "../state/snapshot";
 import type { Node } from "../trees/nodes";
@@ -83,7 +86,8 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
     if (start !== undefined) {
       // A user who walks through the rows of a tree continues to do so.
       const options = { preserveFocus: target !== undefined };
-      await files.showLog(folder, folder.state?.run?.run, start, options);
+      const run = target?.kind === "iteration" ? target.run : folder.state?.run?.run;
+      await files.showLog(folder, run, start, options);
     }
   },
   ...ROW_COMMANDS,
@@ -94,7 +98,50 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
   openPrompt: ({ files }, folder) => files.openPrompt(folder),
   setup: ({ wizard }, folder) => wizard.open(folder),
   initRepository: ({ firstSteps }, folder) => firstSteps.initRepository(folder),
+  findRun: async ({ runs }, folder) => {
+    const found = await runs.pick(folder, t("Find Run"));
+    if (found !== undefined) {
+      await runs.reveal(folder, found);
+    }
+  },
+  doctor: ({ texts }, folder) => texts.show(folder, { what: "doctor" }, t("Check of the setup")),
+  dryRun: ({ texts }, folder) => texts.show(folder, { what: "dryRun" }, t("What would run")),
+  why: ({ texts }, folder) => texts.show(folder, { what: "why" }, t("Decisions and reasons")),
+  stats: ({ texts }, folder) => texts.show(folder, { what: "stats" }, t("Figures of all runs")),
+  exportRuns,
+  replan: async ({ orders }, folder) => {
+    if (await agreesToReplan(folder)) {
+      await orders.start(folder, { replan: true });
+    }
+  },
+  archive: ({ connection }, folder) => tidy(connection, folder, "archive"),
+  prune: async ({ connection, runs }, folder) => {
+    await tidy(connection, folder, "prune");
+    runs.refresh();
+  },
 };
+
+/** Saves every iteration of a folder as a file. */
+async function exportRuns({ texts }: Tools, folder: FolderSnapshot): Promise<void> {
+  const items = [
+    { label: "CSV", description: t("for a spreadsheet"), what: "csv" as const },
+    { label: "JSON", description: t("for a program"), what: "json" as const },
+  ];
+  const picked = await vscode.window.showQuickPick(items, { title: t("Export Runs") });
+  if (picked === undefined) {
+    return;
+  }
+  const { what } = picked;
+  const text = await texts.text(folder, { what }, t("Export Runs"));
+  const uri = await saveFile({ name: `ralph-iterations.${what}`, text, base64: false });
+  const open = t("Open");
+  if (
+    uri !== undefined &&
+    (await vscode.window.showInformationMessage(t("Saved {0}.", uri.fsPath), open)) === open
+  ) {
+    await vscode.window.showTextDocument(uri);
+  }
+}
 
 const WINDOW_COMMANDS: Readonly<Record<WindowCommandId, WindowCommand>> = {
   chooseFolder: async ({ store }) => {
@@ -111,6 +158,10 @@ const WINDOW_COMMANDS: Readonly<Record<WindowCommandId, WindowCommand>> = {
   allowAndStart: ({ firstSteps }) => firstSteps.allowAndStart(),
   dismiss: ({ store }) => {
     store.apply({ kind: "refused", refusal: undefined });
+    return Promise.resolve();
+  },
+  refreshRuns: ({ runs }) => {
+    runs.refresh();
     return Promise.resolve();
   },
   dashboard: async (tools) => {
@@ -156,10 +207,8 @@ export function registerCommands(tools: Tools): readonly vscode.Disposable[] {
         await run(...given);
       } catch (error) {
         tools.log.error(error instanceof Error ? error : String(error));
-        void tools.orders.showError(
-          error instanceof Error ? error.message : String(error),
-          "internal",
-        );
+        const code = error instanceof Refusal ? error.code : "internal";
+        void tools.orders.showError(firstLine(error), code);
       }
     });
   return [
@@ -246,7 +295,7 @@ async function runInFolder(
   argument: unknown,
 ): Promise<void> {
   const target = tools.node(argument);
-  const ofRow = target?.kind === "task" || target?.kind === "iteration" ? target.folder : undefined;
+  const ofRow = target !== undefined && "folder" in target ? target.folder : undefined;
   const uri = ofRow ?? folderOfDraft(argument);
   const choice = choose(tools.store.snapshot, need, uri);
   switch (choice.kind) {

@@ -3,6 +3,8 @@
 import type * as vscode from "vscode";
 
 import type { Answers } from "../answer/answers";
+import type { RunsView } from "../history/runs";
+import type { VerbTexts } from "../history/texts";
 import type { Changes } from "../rows/changes";
 import type { Rollback } from "../rows/rollback";
 import type { Connection } from "../server/connection";
@@ -25,6 +27,8 @@ export interface Tools {
   readonly firstSteps: FirstSteps;
   readonly changes: Changes;
   readonly rollback: Rollback;
+  readonly runs: RunsView;
+  readonly texts: VerbTexts;
   readonly log: vscode.LogOutputChannel;
   /** The row behind what a menu hands over. */
   node(element: unknown): Node | undefined;

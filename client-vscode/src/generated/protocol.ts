@@ -1326,6 +1326,34 @@ export interface InlayHintOptions {
   readonly enabled?: boolean;
 }
 
+/** Ask for a text that a verb prints; nothing is changed. */
+export interface InspectParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly what: Inspection;
+  /** For `csv`, `json`, `report` and `show`; Absent: all of them, or the newest. */
+  readonly run?: string;
+  /** For `show`. */
+  readonly iteration?: number;
+}
+
+/** A text about a work tree or one of its runs, by the verb that prints it. */
+export const INSPECTIONS = [
+  "doctor",
+  "dryRun",
+  /** The decision after each iteration of the newest run, and its reason. */
+  "why",
+  "stats",
+  /** Every iteration, for a spreadsheet. */
+  "csv",
+  "json",
+  /** One page about a run, as Markdown. */
+  "report",
+  /** One iteration whole, with its prompt. */
+  "show",
+] as const;
+export type Inspection = (typeof INSPECTIONS)[number];
+
 /** The request that the profile `issue` works on: a file, an issue or a text. */
 export interface IssueConfig {
   /** A file with the request, or `-` for standard input. */
@@ -1524,6 +1552,23 @@ export interface IterationStarted {
   readonly attempts?: Readonly<Record<string, number>>;
 }
 
+/** Ask for the iterations of one run. */
+export interface IterationsParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly run: string;
+  /** Only those with an earlier start; Absent: the newest. */
+  readonly before?: number;
+}
+
+/** A page of a run's iterations. */
+export interface IterationsResult {
+  /** Newest first, at most 200. */
+  readonly rows: readonly IterationRow[];
+  /** How many came before these. */
+  readonly older: number;
+}
+
 /** How the records of a program are read. */
 export interface JsonLinesConfig {
   /** The field with the kind of a record. */
@@ -1590,6 +1635,53 @@ export interface JsonLinesKinds {
   readonly session: readonly string[];
 }
 
+/** A run whose journal is kept, with its figures. */
+export interface KeptRun {
+  /** The id of their run, their day, their agent, or their task. */
+  readonly key: string;
+  /** As it is shown: the title of a task, the name of an agent. */
+  readonly name: string;
+  /** The model that their agent was given; Absent: its own choice, or different ones. */
+  readonly model?: string;
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+  /** Those that count. */
+  readonly iterations: number;
+  readonly clean: number;
+  /** Clean iterations of those that count, 0 to 1. */
+  readonly successRate?: number;
+  readonly seconds: number;
+  /** Different files of a run; elsewhere the sum over iterations. */
+  readonly files: number;
+  readonly commits: number;
+  readonly tasksDone: number;
+  readonly tokens?: number;
+  readonly costUsd?: number;
+  readonly estimated: boolean;
+  /** Iterations that count and whose cost is unknown. */
+  readonly withoutCost: number;
+  readonly costPerTask?: number;
+  /** Largest share of the context window that an iteration used, 0 to 1. */
+  readonly largestContext?: number;
+  readonly validations: number;
+  readonly failedValidations: number;
+  /** How often the breaker opened. */
+  readonly opens: number;
+  /** Of a task: its work tree. */
+  readonly workspace?: string;
+  /** Of a task: a receipt says that it became done. */
+  readonly isDone: boolean;
+  /** The reason of its end; else `running`, `parked` or `crashed`. */
+  readonly end: string;
+  readonly answers: number;
+  readonly resets: number;
+  readonly edits: number;
+  /** Titles of the tasks that it worked on, in the order in which they came first. */
+  readonly tasks: readonly string[];
+  /** Its output and messages were deleted. */
+  readonly pruned: boolean;
+}
+
 /** The newest settled iteration, as a viewer shows it. */
 export interface LastIteration {
   readonly iteration: number;
@@ -1628,6 +1720,22 @@ export interface LogsConfig {
   readonly days?: number;
   /** Keep this many of the newest logs. */
   readonly newest?: number;
+}
+
+/** Tidy a work tree up; the viewer asked the user, and showed a dry run. */
+export interface MaintainParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly what: Upkeep;
+  /** Only report what would be done. */
+  readonly dryRun?: boolean;
+}
+
+/** What was done, or would be. */
+export interface MaintainResult {
+  readonly text: string;
+  /** There is nothing to do. */
+  readonly nothing: boolean;
 }
 
 /** Some messages of the agent, in their order; frames as for `ralph/output`. */
@@ -2778,6 +2886,20 @@ export interface RunTotals {
   readonly failures: Readonly<Record<string, number>>;
 }
 
+/** Ask for every run that is kept of a work tree, and for those that wait in any other. */
+export interface RunsParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+}
+
+/** The history of a work tree, and the runs that need a look in any other. */
+export interface RunsResult {
+  /** Newest first. */
+  readonly runs: readonly KeptRun[];
+  /** The user's live and waiting runs in all work trees, as `ralph ps` lists them. */
+  readonly anywhere: readonly RunAnywhere[];
+}
+
 /** The sandbox around the agent. A word instead of a table is its `kind`. */
 export interface SandboxConfig {
   /** The kind of sandbox. Unset: none, or `docker` if there is a name. */
@@ -3251,6 +3373,11 @@ export interface TextMessage {
   readonly text: string;
 }
 
+/** What the verb printed. */
+export interface TextResult {
+  readonly text: string;
+}
+
 /** How long each step may take. */
 export interface TimeoutsConfig {
   /** How long an iteration may take; 0 for no limit. */
@@ -3403,6 +3530,15 @@ export interface UnsubscribeResult {
   /** Whether there was a subscription to end. */
   readonly subscribed: boolean;
 }
+
+/** What tidies a work tree up. */
+export const UPKEEPS = [
+  /** Moves finished plans and progress away. */
+  "archive",
+  /** Deletes the output of old runs. */
+  "prune",
+] as const;
+export type Upkeep = (typeof UPKEEPS)[number];
 
 /** What the agent says it consumed in one iteration; every count may be unknown. */
 export interface Usage {
@@ -3602,6 +3738,10 @@ export interface Requests {
   "ralph/subscribe": { params: SubscribeParams; result: SubscribeResult };
   "ralph/unsubscribe": { params: UnsubscribeParams; result: UnsubscribeResult };
   "ralph/dashboard": { params: DashboardParams; result: Dashboard };
+  "ralph/runs": { params: RunsParams; result: RunsResult };
+  "ralph/iterations": { params: IterationsParams; result: IterationsResult };
+  "ralph/inspect": { params: InspectParams; result: TextResult };
+  "ralph/maintain": { params: MaintainParams; result: MaintainResult };
   "ralph/setupChoices": { params: SetupChoicesParams; result: SetupChoicesResult };
   "ralph/validateSetup": { params: ValidateSetupParams; result: ValidateSetupResult };
   "ralph/proposePlan": { params: ProposePlanParams; result: ProposePlanResult };

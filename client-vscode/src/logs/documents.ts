@@ -5,6 +5,7 @@
  * the folder of the window, the run and the start, and never a path.
  */
 
+import { existsSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -74,7 +75,9 @@ export class LogDocuments implements vscode.TextDocumentContentProvider, vscode.
     const key = uri.toString();
     const followed = this.followed.get(key) ?? newFollowed(place.folder);
     this.followed.set(key, followed);
-    return cutToEnd(await readOn(followed, place.folder, place.start), MOST);
+    const text = cutToEnd(await readOn(followed, place.folder, place.start), MOST);
+    const wasPruned = text === "" && existsSync(join(place.folder, "pruned.json"));
+    return wasPruned ? `${t("The output of this run was deleted. Its figures are kept.")}\n` : text;
   }
 
   /** Something was said in this run: look again, if somebody reads along. */

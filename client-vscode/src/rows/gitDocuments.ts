@@ -9,7 +9,7 @@ import * as vscode from "vscode";
 
 import { t } from "../l10n";
 import type { Connection } from "../server/connection";
-import type { Store } from "../state/store";
+import { servedAgain, type Store } from "../state/store";
 import { textOf } from "./gitText";
 
 export const GIT_SCHEME = "ralph-git";
@@ -35,7 +35,7 @@ export class GitDocuments implements vscode.TextDocumentContentProvider {
     if (commit === undefined) {
       return "";
     }
-    await this.served();
+    await servedAgain(this.store);
     const name = path.slice(1);
     const found = await this.connection.request("ralph/fileAt", {
       workspace: folder,
@@ -43,24 +43,6 @@ export class GitDocuments implements vscode.TextDocumentContentProvider {
       path: name,
     });
     return textOf(found);
-  }
-
-  /** After a reload VS Code opens its editors again before there is a server. */
-  private async served(): Promise<void> {
-    const isComing = (): boolean => {
-      const { kind } = this.store.snapshot.server;
-      return kind === "starting" || kind === "installing";
-    };
-    if (isComing()) {
-      await new Promise<void>((resolve) => {
-        const listening = this.store.onDidChange(() => {
-          if (!isComing()) {
-            listening.dispose();
-            resolve();
-          }
-        });
-      });
-    }
   }
 }
 

@@ -37,7 +37,8 @@ export class Rollback {
     if (step.kind === "refused") {
       void this.showError(step.text, step.code, folder);
     } else if (step.kind === "confirm" && (await agrees(step))) {
-      await this.report(await ask(force, false), folder);
+      // Not awaited: it stays until the user dismisses it.
+      void this.report(await ask(force, false), folder);
     }
   }
 

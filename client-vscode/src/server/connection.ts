@@ -21,7 +21,7 @@ import type { Store } from "../state/store";
 import type * as LanguageClientBundle from "./languageClient";
 import { launch, type ServerProcess } from "./launch";
 import type { FoundServer, Lookup } from "./lookup";
-import { firstLine, Refusal, toRefusal } from "./refusal";
+import { firstLine, isAnswer, Refusal, toRefusal } from "./refusal";
 import { Restarts } from "./restarts";
 
 export { Refusal, toRefusal };
@@ -107,7 +107,7 @@ export class Connection implements vscode.Disposable {
       const stops = token === undefined ? [] : [token];
       return await served.client.sendRequest<Requests[Name]["result"]>(name, params, ...stops);
     } catch (error) {
-      if (this.served !== served) {
+      if (this.served !== served || !isAnswer(error)) {
         throw new Refusal(t("Ralph's server stopped before it answered. Try again."), "no-server");
       }
       throw toRefusal(error);

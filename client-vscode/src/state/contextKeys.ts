@@ -6,7 +6,6 @@
 
 import type { Verb } from "../generated/protocol";
 import {
-  canRollBack,
   isBlocked,
   isSetUp,
   offers,
@@ -22,10 +21,14 @@ export const KEYED_VERBS = ["start", "stop", "pause", "resume", "reset", "answer
 
 export type ContextValue = string | boolean | readonly string[];
 
-/** Every key with its value. `pathOf` gives the file path of a URI, as menus see it. */
+/**
+ * Every key with its value. `pathOf` gives the file path of a URI, as menus see it; `hadRun` says
+ * that a run ended here before.
+ */
 export function contextKeys(
   snapshot: Snapshot,
   pathOf: (uri: string) => string,
+  hadRun = false,
 ): Readonly<Record<string, ContextValue>> {
   const shown = shownFolder(snapshot);
   const panel = panelOf(shown);
@@ -37,13 +40,15 @@ export function contextKeys(
     "ralphLoop.server": snapshot.server.kind,
     "ralphLoop.setup": folders.some(isSetUp),
     "ralphLoop.hasRun": folders.some(({ state }) => state?.run !== undefined),
+    // A first run leaves the room to the views that show it.
+    "ralphLoop.hasHistory":
+      hadRun || folders.some(({ state }) => state?.run !== undefined && !state.live),
     "ralphLoop.state": panel?.state ?? "none",
     "ralphLoop.breaker": panel?.breaker ?? "CLOSED",
     "ralphLoop.live": any(({ state }) => state?.live === true),
     "ralphLoop.several": folders.length > 1,
     "ralphLoop.questionWaiting": any((folder) => offers(folder, "answer")),
     "ralphLoop.can.resolve": snapshot.trusted && any(isBlocked),
-    "ralphLoop.canRollBack": snapshot.trusted && any(canRollBack),
     "ralphLoop.hasPlan": shown !== undefined && isSetUp(shown),
     "ralphLoop.refused": refusalOf(snapshot, shown)?.code ?? "",
     "ralphLoop.shown.live": answers && shown?.state?.live === true,

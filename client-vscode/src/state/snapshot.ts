@@ -258,6 +258,15 @@ export function canRollBack(folder: FolderSnapshot): boolean {
   return panelOf(folder)?.rows.some((row) => row.canRollBack) === true;
 }
 
+/** What of the runs shows in figures; anything else changes many times a second. */
+export function runsMark({ server, folders }: Snapshot): string {
+  const runs = folders.map(({ uri, state }) => {
+    const run = state?.run;
+    return [uri, run?.run, run?.phase, run?.phaseReason, run?.start, run?.last?.start];
+  });
+  return JSON.stringify([server.kind, runs]);
+}
+
 function withFolder(snapshot: Snapshot, uri: string, what: Partial<FolderSnapshot>): Snapshot {
   const folders = snapshot.folders.map((folder) =>
     folder.uri === uri ? { ...folder, ...what } : folder,

@@ -44,3 +44,21 @@ export class Store {
     };
   }
 }
+
+/** Waits for a server that is coming: after a reload VS Code opens its editors before there is one. */
+export async function servedAgain(store: Store): Promise<void> {
+  const isComing = (): boolean => {
+    const { kind } = store.snapshot.server;
+    return kind === "starting" || kind === "installing";
+  };
+  if (isComing()) {
+    await new Promise<void>((resolve) => {
+      const listening = store.onDidChange(() => {
+        if (!isComing()) {
+          listening.dispose();
+          resolve();
+        }
+      });
+    });
+  }
+}

@@ -43,8 +43,7 @@ export function moveOf(
     }
     case undefined:
       return toEnd(task, tasks);
-    case "iteration":
-    case "older":
+    default:
       return undefined;
   }
 }

@@ -1,6 +1,7 @@
 /** The rows of the tree of iterations, made from the server's reports. Does not import VS Code. */
 
 import type { IterationRow, RunState } from "../generated/protocol";
+import { spokenDuration } from "../intl";
 import { t } from "../l10n";
 import type { FolderSnapshot } from "../state/snapshot";
 import type { IterationNode, Node, NodeIcon, OlderNode } from "./nodes";
@@ -24,14 +25,19 @@ export function rowLabel({ iteration, tries }: IterationRow): string {
   return tries > 1 ? t("#{0}, attempt {1}", iteration, tries) : `#${iteration}`;
 }
 
-function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): IterationNode {
+/** One iteration of a run. */
+export function iterationNode(
+  folder: FolderSnapshot,
+  run: string,
+  row: IterationRow,
+): IterationNode {
   const outcome = outcomeWords(row);
   const title = row.task ?? t("no task assigned");
   const facts = [
     row.undone === true ? t("undone") : shortOutcome(row),
     row.files === undefined ? "" : filesWords(row),
     row.seconds === undefined ? "" : clock(row.seconds),
-    row.costUsd === undefined ? "" : `${row.estimated ? "≈" : ""}$${row.costUsd.toFixed(2)}`,
+    costWords(row),
   ].filter((part) => part !== "");
   const details = [
     row.commit === undefined ? "" : t("commit {0}", row.commit.slice(0, 7)),
@@ -52,14 +58,7 @@ function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): 
       ...(row.undone === true ? [undoneWords()] : []),
       ...details,
     ].join("\n"),
-    spoken: [
-      title,
-      t("iteration {0}", row.iteration),
-      outcome,
-      ...(row.undone === true ? [undoneWords()] : []),
-      ...facts.slice(1),
-      ...details,
-    ].join(", "),
+    spoken: spokenRow(row, title),
     context: ["iteration", ...offerWords(iterationOffers(row))].join(" "),
     icon: iterationIcon(row),
     folder: folder.uri,
@@ -68,8 +67,32 @@ function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): 
   };
 }
 
+/** The task, what came of it and what it took; why, commit and report are in the tooltip. */
+function spokenRow(row: IterationRow, title: string): string {
+  const { undone, iteration, files, seconds } = row;
+  return [
+    title,
+    undone === true ? undoneWords() : outcomeWords(row),
+    files === undefined ? "" : filesWords(row),
+    seconds === undefined ? "" : spokenDuration(seconds),
+    costWords(row),
+    t("iteration {0}", iteration),
+  ]
+    .filter((part) => part !== "")
+    .join(", ");
+}
+
+function costWords({ costUsd, estimated }: IterationRow): string {
+  return costUsd === undefined ? "" : `${estimated ? "≈" : ""}$${costUsd.toFixed(2)}`;
+}
+
+/** How many there are besides those that are shown. */
+export function olderWords(n: number): string {
+  return n === 1 ? t("{0} older iteration", n) : t("{0} older iterations", n);
+}
+
 function olderNode(folder: FolderSnapshot, n: number, run: RunState | undefined): OlderNode {
-  const words = n === 1 ? t("{0} older iteration", n) : t("{0} older iterations", n);
+  const words = olderWords(n);
   return {
     kind: "older",
     id: `${folder.uri}#older`,

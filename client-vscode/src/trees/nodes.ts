@@ -1,14 +1,23 @@
 /**
- * The rows of the two trees, and which of them have to be drawn again; it must never know VS Code.
+ * The rows of the trees, and which of them have to be drawn again; it must never know VS Code.
  *
  * A row has an id that stays the same while it is about the same thing, so that what is open and
  * selected stays so, and only rows that read otherwise are drawn again.
  */
 
-import type { IterationRow, TaskRow } from "../generated/protocol";
+import type { IterationRow, KeptRun, RunAnywhere, TaskRow } from "../generated/protocol";
 
 /** One row, of whichever kind. */
-export type Node = GroupNode | TaskNode | IterationNode | OlderNode;
+export type Node =
+  | GroupNode
+  | TaskNode
+  | IterationNode
+  | OlderNode
+  | SectionNode
+  | AnywhereNode
+  | RunNode
+  | MoreNode
+  | LoadingNode;
 
 interface NodeBase {
   readonly id: string;
@@ -58,6 +67,39 @@ export interface OlderNode extends NodeBase {
   readonly summary: string | undefined;
 }
 
+/** Runs of whichever folder. */
+export interface SectionNode extends NodeBase {
+  readonly kind: "section";
+  readonly children: readonly AnywhereNode[];
+}
+
+/** The newest run of a folder, which may be none of the window's. */
+export interface AnywhereNode extends NodeBase {
+  readonly kind: "anywhere";
+  readonly anywhere: RunAnywhere;
+}
+
+/** A run that is kept, with its iterations below it. */
+export interface RunNode extends NodeBase {
+  readonly kind: "run";
+  readonly folder: string;
+  readonly run: KeptRun;
+  readonly children: readonly Node[];
+}
+
+/** In place of iterations of a run that are asked for when it is clicked. */
+export interface MoreNode extends NodeBase {
+  readonly kind: "more";
+  readonly folder: string;
+  readonly run: string;
+  readonly before: number;
+}
+
+/** In place of what was asked for and has not come. */
+export interface LoadingNode extends NodeBase {
+  readonly kind: "loading";
+}
+
 /** Every row with its id, those inside groups too. */
 export function byId(nodes: readonly Node[]): ReadonlyMap<string, Node> {
   return new Map(withInner(nodes).map((node) => [node.id, node]));
@@ -69,7 +111,7 @@ function withInner(nodes: readonly Node[]): readonly Node[] {
 
 /** The rows below this one. */
 export function childrenOf(node: Node): readonly Node[] {
-  return node.kind === "group" ? node.children : [];
+  return "children" in node ? node.children : [];
 }
 
 /** The tasks of a group, those of the groups inside too. */

@@ -76,7 +76,8 @@ export class TaskDrag implements vscode.TreeDragAndDropController<string> {
 
 function toTreeItem(node: Node): vscode.TreeItem {
   const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
-  const open = node.kind !== "group" ? None : node.isFolded ? Collapsed : Expanded;
+  const isFolded = node.kind === "run" || (node.kind === "group" && node.isFolded);
+  const open = !("children" in node) ? None : isFolded ? Collapsed : Expanded;
   const item = new vscode.TreeItem(node.label, open);
   item.id = node.id;
   item.description = node.description;
@@ -124,7 +125,14 @@ function commandOf(node: Node): vscode.Command | undefined {
             arguments: [vscode.Uri.file(node.summary), options],
           };
     }
+    case "anywhere":
+      return { command: "ralphLoop.runs.goTo", title: t("Open"), arguments: [node.id] };
+    case "more":
+      return { command: "ralphLoop.runs.more", title: t("Older…"), arguments: [node.id] };
     case "group":
+    case "section":
+    case "run":
+    case "loading":
       return undefined;
   }
 }

@@ -55,7 +55,7 @@ function html(sources: PageSources, title: string, body: string): string {
     <title>${title}</title>
     <link rel="stylesheet" href="${attribute(styleUri)}" />
   </head>
-  <body>
+  <body class="vscode-body">
     ${body}
     <script nonce="${attribute(nonce)}" src="${attribute(scriptUri)}"></script>
   </body>

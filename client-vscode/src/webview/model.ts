@@ -152,7 +152,7 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
     // Of the options of a question none is recommended.
     const options = card.actions.filter(isOption).map((action) => button(action, false, snapshot));
     const buttons = card.actions
-      .filter((action) => !isOption(action))
+      .filter((action) => !isOption(action) && !isInNotice(action, snapshot))
       .map((action, at) => button(action, asks && at === 0, snapshot));
     const { kind: key, tone, title, text } = card;
     const isLarge = panel.needsPerson;
@@ -160,7 +160,9 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
     cards.push({ key, tone, title, text, when, options, buttons, isLarge });
   }
   const inCard = new Set(card?.actions.map(sameness));
-  const others = panel.actions.filter((action) => !inCard.has(sameness(action)));
+  const others = panel.actions.filter(
+    (action) => !inCard.has(sameness(action)) && !isInNotice(action, snapshot),
+  );
   const limit = iterations.of;
   const begun = iterations.value > 0 || limit !== undefined;
   return {
@@ -305,6 +307,14 @@ function noticeCard({ notice }: LoopSnapshot, now: number): CardModel | undefine
 function button(action: Action, primary: boolean, { canAct }: LoopSnapshot): Button {
   const onlyShows = action.verb === "showFile" || action.verb === "showLog";
   return { title: action.title, primary, enabled: canAct || onlyShows, does: { action } };
+}
+
+/** Whether the notice of a refused start offers it already: to start, or to take a run up again. */
+function isInNotice({ verb }: Action, { notice }: LoopSnapshot): boolean {
+  const retries = notice?.buttons.some(
+    ({ command }) => command === "allowAndStart" || command === "startLoop",
+  );
+  return retries === true && (verb === "start" || verb === "resume");
 }
 
 /** Whether a button answers a question with one of its options. */

@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +113,6 @@ def _read_options(sent: Mapping[str, Any]) -> EditorOptions:
 
 if TYPE_CHECKING:
     from ralph_ls.editor.push.subscriptions import Subscriptions
-    from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
     from ralph_ls.protocol.lsp.methods import (
         ReplyResult,
         StateParams,
@@ -183,7 +181,7 @@ def make_server(*, now: Callable[[], datetime], read_only: bool = False) -> Ralp
     _register_orders(desk)
     _register_task_requests(desk)
     _register_subscriptions(desk)
-    _register_dashboard(desk)
+    _register_history(desk)
     _register_setup(desk)
     for register in FEATURES:
         register(server, workspaces, desk.documents, desk.settings.options)
@@ -359,22 +357,19 @@ def _register_subscriptions(desk: _ServerContext) -> None:
         return await subscriptions.unsubscribe(workspaces, desk.subscriptions, params)
 
 
-def _register_dashboard(desk: _ServerContext) -> None:
-    """The figures of runs, read from their files in a thread."""
-    workspaces = desk.workspaces
+def _register_history(desk: _ServerContext) -> None:
+    """Requests about all runs, and verbs that print a text."""
+    for name in ("dashboard", "runs", "iterations", "inspect", "maintain"):
+        desk.server.feature(f"ralph/{name}")(_history_request(desk.workspaces, name))
 
-    @desk.server.feature("ralph/dashboard")
-    async def dashboard(params: DashboardParams) -> Dashboard:
-        from ralph_ls.editor.scheduling import run_in_thread
-        from ralph_ls.store.run.runs import read_dashboard
 
-        await workspaces.ready()
-        named = params.workspace
-        views = workspaces.all() if named is None else [workspaces.named(named)]
-        places = [(view.worktree, view.folders.state) for view in views]
-        now = workspaces.now()
-        read = partial(read_dashboard, places, now=now, zone=now.astimezone().tzinfo)
-        return await run_in_thread(read, name="dashboard")
+def _history_request(workspaces: Workspaces, name: str) -> Callable[[Any], Awaitable[Any]]:
+    async def handle(params: Any) -> Any:
+        from ralph_ls.editor.requests import history
+
+        return await history.HANDLERS[name](workspaces, params)
+
+    return handle
 
 
 def _register_setup(desk: _ServerContext) -> None:

@@ -5,8 +5,10 @@ The page only draws it: every figure is computed by the core, as ``ralph runs --
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from ralph_ls.protocol.base import Timestamp, WireModel, WorkspaceParams
-from ralph_ls.protocol.json_output import RunAnywhere, TotalMetrics
+from ralph_ls.protocol.json_output import RunAnywhere, RunMetrics, TotalMetrics
 from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.values import BreakerState, Outcome
 
@@ -100,6 +102,73 @@ class IterationColumns(WireModel):
     task_titles: tuple[str, ...] = ()
     agent_names: tuple[str, ...] = ()
     """``claude``, or with the model that it was given: ``claude · sonnet``."""
+
+
+class FigureSums(WireModel):
+    """Figures of iterations that add up: those of two groups together are the sums of both."""
+
+    key: str = ""
+    """What they have in common, as in ``FigureGroup``."""
+    name: str = ""
+    model: str | None = None
+    started_at: Timestamp | None = None
+    ended_at: Timestamp | None = None
+    iterations: int = 0
+    """Those that count."""
+    clean: int = 0
+    seconds: float = 0.0
+    counted_seconds: float = 0.0
+    files: int = 0
+    commits: int = 0
+    tasks_done: int = 0
+    tokens: int | None = None
+    without_tokens: int = 0
+    cost_usd: float | None = None
+    """Not rounded."""
+    estimated: bool = False
+    without_cost: int = 0
+    shares: int = 0
+    """Iterations whose share of the context window is known."""
+    share_sum: float = 0.0
+    largest_share: float | None = None
+    validations: int = 0
+    failed_validations: int = 0
+    opens: int = 0
+
+
+class ReviewSums(WireModel):
+    """What reviews found, in figures that add up."""
+
+    reviews: int = 0
+    findings: int = 0
+    with_findings: int = 0
+    approved: int = 0
+    approved_at_cap: int = 0
+
+
+class RunSums(WireModel):
+    """A run in figures that add up."""
+
+    run: RunMetrics
+    """The run without its iterations and receipts."""
+    sums: FigureSums
+    modes: tuple[FigureSums, ...] = ()
+    """In the order in which they came first; of uncounted iterations too."""
+    failures: dict[str, int] = Field(default_factory=dict)
+    reviews: ReviewSums = ReviewSums.model_construct()
+
+
+class RunDigest(RunSums):
+    """What lists and dashboards show of a run: kept, so that its journal is read once."""
+
+    days: tuple[FigureSums, ...] = ()
+    """By the day on which iterations ended, in the time zone that it was made for."""
+    agents: tuple[FigureSums, ...] = ()
+    tasks: tuple[FigureSums, ...] = ()
+    """Of iterations that count, by the id of their task."""
+    done: tuple[str, ...] = ()
+    """Ids of the tasks that have a receipt."""
+    columns: IterationColumns = IterationColumns.model_construct()
 
 
 class DashboardRun(FigureGroup):

@@ -56,6 +56,10 @@ class IterationMetrics(WireModel):
     commits: int = 0
     """Of the agent and of the loop, not the user's."""
     files: int = 0
+    own_files: int = 0
+    """Changed files of the loop itself, such as its plan, which are not in ``files``."""
+    undone: bool = False
+    """The loop itself rolled its work back."""
     tasks_done: int = 0
     input_tokens: int | None = None
     output_tokens: int | None = None

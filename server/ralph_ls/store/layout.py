@@ -63,6 +63,11 @@ class RunFiles:
         return self.folder / "figures.json"
 
     @property
+    def digest(self) -> Path:
+        """Digest of the figures, for lists and dashboards."""
+        return self.folder / "digest.json"
+
+    @property
     def engine_errors(self) -> Path:
         return self.folder / "engine.err"
 

@@ -312,6 +312,21 @@ export class Editor {
         return this.page.frameLocator(AT.webview).frameLocator(AT.webviewPage);
     }
 
+    /** The tab of an editor, by its title. */
+    tab(title) {
+        return this.page.locator(AT.tab, { hasText: title }).first();
+    }
+
+    /** An entry of the menu that is open. */
+    menuItem(title) {
+        return this.page.locator(AT.menuItem, { hasText: title }).first();
+    }
+
+    /** A button of the question on top of the window. */
+    dialogButton(title) {
+        return this.page.locator(AT.dialogButton, { hasText: title }).first();
+    }
+
     toast(text) {
         return this.page.locator(AT.toasts, { hasText: text }).first();
     }

@@ -13,6 +13,7 @@ import { text } from "node:stream/consumers";
 
 import * as answering from "./chapters/answering.mjs";
 import * as ending from "./chapters/ending.mjs";
+import * as history from "./chapters/history.mjs";
 import * as host from "./chapters/host.mjs";
 import * as keyboard from "./chapters/keyboard.mjs";
 import * as loop from "./chapters/loop.mjs";
@@ -37,6 +38,7 @@ const CHAPTERS = [
     { name: "looks", chapter: looks, after: "loop" },
     { name: "keyboard", chapter: keyboard },
     { name: "answering", chapter: answering, after: "keyboard" },
+    { name: "history", chapter: history, after: "answering" },
     { name: "stories", chapter: stories },
     { name: "host", chapter: host },
     { name: "setup", chapter: setup, onlyNamed: true },

@@ -338,6 +338,7 @@ class TestTrust:
             *("ralph/changes", "ralph/fileAt", "ralph/state", "ralph/subscribe"),
             *("ralph/unsubscribe", "ralph/setupChoices", "ralph/validateSetup"),
             *("ralph/claims", "ralph/demo", "ralph/dashboard", "ralph/plans"),
+            *("ralph/runs", "ralph/iterations", "ralph/inspect"),
             *("ralph/event", "ralph/output", "ralph/messages", "ralph/view"),
         }
 
@@ -351,6 +352,7 @@ GIVEN: dict[str, dict[str, object]] = {
     "resetTask": {"task": "a"},
     "editTask": {"task": "a", "edit": "unblock"},
     "rollback": {"start": 1},
+    "maintain": {"what": "prune"},
     "proposePlan": {"description": "Paint the house, all of it"},
     "setup": {"profile": "fixplan"},
 }

@@ -147,6 +147,27 @@ describe("the model of the view", () => {
     );
   });
 
+  test.each(["allowAndStart", "startLoop", "setup"] as const)(
+    "a start is offered once where the notice has %s",
+    (command) => {
+      const notice = {
+        ...{ tone: "warning" as const, title: "It did not start", text: "why" },
+        buttons: [{ title: "It", command }],
+      };
+      const actions = [
+        { title: "Start loop", verb: "start" as const, arguments: {} },
+        { title: "Resume loop", verb: "resume" as const, arguments: { continue: true } },
+        { title: "Reset breaker", verb: "reset" as const, arguments: {} },
+      ];
+      const card = { kind: "run-ended", tone: "plain" as const, title: "", text: "" };
+      const ended = panel({ card: { ...card, actions: actions.slice(0, 1) }, actions });
+      const { cards, buttons } = loopModel(snapshot(ended, { notice }), NOW);
+      const shown = [...(cards[1]?.buttons ?? []), ...buttons].map(({ title }) => title);
+      const others = command === "setup" ? ["Start loop", "Resume loop"] : [];
+      assert.deepEqual(shown, [...others, "Reset breaker"]);
+    },
+  );
+
   test("before the server has said anything it says so", () => {
     assert.equal(loopModel(EMPTY, NOW).headline, "Looking for a loop…");
   });

@@ -24,7 +24,8 @@ import {
 } from "../../../test/samples";
 import { choices, Person } from "../../../test/wizard/samples";
 import { answersAsText } from "../../asText";
-import type { ClaimsResult, Message } from "../../generated/protocol";
+import { END_REASONS, type ClaimsResult, type Message } from "../../generated/protocol";
+import { runNodes } from "../../history/model";
 import { fill, translatorOf, useTranslator } from "../../l10n";
 import { notificationsFor } from "../../notifications/notices";
 import { badge } from "../../state/badge";
@@ -219,11 +220,23 @@ test("the rows of the trees", () => {
   );
   const plan = { uri: "file:///p", path: "p", tasks, problems: [] };
   const shown = { ...folder(), state: state({ plan, panel: panel({ rows }) }) };
-  const nodes = [...byId([...planNodes(shown), ...iterationNodes(shown)]).values()];
+  const figures = {
+    ...{ key: "‹k›", name: "", iterations: 2, clean: 1, seconds: 61, files: 1, commits: 1 },
+    ...{ tasksDone: 2, estimated: true, withoutCost: 0, validations: 0, failedValidations: 0 },
+    ...{ opens: 0, isDone: false, answers: 0, resets: 0, edits: 0, tasks: ["‹a›"], pruned: true },
+  };
+  const runs = END_REASONS.map((end) => ({ ...figures, key: `‹${end}›`, end }));
+  const elsewhere = {
+    ...{ workspace: "/‹w›", run: "‹r›", plan: "‹p›", live: true, phase: "running" as const },
+    ...{ activity: "‹a›", iteration: 1, done: 0, required: 1, estimated: false, next: "‹n›" },
+  };
+  const history = { runs: { runs, anywhere: [elsewhere] }, pages: new Map() };
+  const trees = [...planNodes(shown), ...iterationNodes(shown), ...runNodes(shown, history, 0)];
+  const nodes = [...byId(trees).values()];
   assert.ok(nodes.length > 10);
   for (const { label, description, tooltip, spoken } of nodes) {
     for (const text of [label, description, tooltip, spoken]) {
-      isTranslated(text.replaceAll(/\bP0\b/g, ""), label);
+      isTranslated(text.replaceAll(/\bP0\b|1 minute 1 second/g, ""), label);
     }
   }
 });

@@ -19,7 +19,7 @@ from ralph_ls.cli.output import emit_document, print_text, write_json
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.verb_output import Archived, ArchivedFile
-from ralph_ls.store.run.runs import read_statistics
+from ralph_ls.store.figures import read_statistics
 
 
 def archive(
@@ -188,10 +188,11 @@ def _report_page(run: str | None) -> ReportPage:
     """The page about this run, or about the newest one here."""
     from ralph_ls.core.views.report.run_report import run_report
     from ralph_ls.core.views.text.run_end import summary_lines
+    from ralph_ls.store.figures import read_runs
     from ralph_ls.store.layout import StateFolder
     from ralph_ls.store.project.plan_file import skipped_optional_titles
     from ralph_ls.store.run.journal import each_event
-    from ralph_ls.store.run.runs import load_state, read_runs
+    from ralph_ls.store.run.runs import load_state
     from ralph_ls.store.run.summary_file import shown_summary
 
     place = current_worktree()

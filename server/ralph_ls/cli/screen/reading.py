@@ -22,10 +22,10 @@ from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics
 from ralph_ls.protocol.run.events import IterationStarted
 from ralph_ls.store.external.git_objects import diff_between
+from ralph_ls.store.figures import read_runs
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.iterations import changes_of
 from ralph_ls.store.run.journal import each_event, offset_behind
-from ralph_ls.store.run.runs import read_runs
 from ralph_ls.store.run.watch import OutputChunk, RunFollower
 
 COLUMNS = ("#", "Outcome", "Done", "Files", "Tokens", "Cost", "Time", "Commit", "Task")

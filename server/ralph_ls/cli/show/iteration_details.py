@@ -10,8 +10,8 @@ from ralph_ls.core.plurals import count_of
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.json_output import FileDiffStat, IterationDetails, RunMetrics
+from ralph_ls.store.figures import read_runs
 from ralph_ls.store.layout import RunFiles
-from ralph_ls.store.run.runs import read_runs
 
 SHOWN_FILES = 20
 """How many changed files are listed; ``--json`` has all."""

@@ -17,7 +17,7 @@ from datetime import date
 from enum import StrEnum
 from posixpath import join, normpath
 
-from ralph_ls.core.plan.model import Plan
+from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.front_matter import (
     FrontMatter,
     FrontMatterField,
@@ -115,29 +115,23 @@ def read_index(text: str) -> tuple[IndexEntry, ...]:
     fields: dict[str, str] | None = None
     is_below_entry = False
     for number, (start, line) in enumerate(lines_of(text)):
-        heading = _HEADING.match(line)
-        if heading is None:
-            listed = None if is_below_entry else _LISTED.match(line)
-            if listed is not None and part is not None:
-                fields = {}
-                span = (number, start, start + len(line))
-                entries.append(_entry(fold_whitespace(listed[1]), listed[2], part, fields, span))
-                continue
-            field = _FIELD.match(line)
-            if fields is not None and field is not None:
-                fields.setdefault(fold_whitespace(field[1]).lower(), fold_whitespace(field[2]))
-            continue
-        title = fold_whitespace(heading[2])
-        fields, is_below_entry = None, False
-        if len(heading[1]) <= _SECTION_LEVEL:
-            part = _PARTS.get(title.split(" ")[0].lower())
-        elif part is not None:
-            # What is listed below a sub-heading belongs to it, such as its dependencies.
-            fields, is_below_entry = {}, True
-            named = _NAMED.search(title)
-            short = title[: named.start()].strip(" []") if named else title
-            span = (number, start, start + len(line))
-            entries.append(_entry(short, named[1] if named else "", part, fields, span))
+        span = (number, start, start + len(line))
+        if heading := _HEADING.match(line):
+            title = fold_whitespace(heading[2])
+            fields, is_below_entry = None, False
+            if len(heading[1]) <= _SECTION_LEVEL:
+                part = _PARTS.get(title.split(" ")[0].lower())
+            elif part is not None:
+                # What is listed below a sub-heading belongs to it, such as its dependencies.
+                fields, is_below_entry = {}, True
+                named = _NAMED.search(title)
+                short = title[: named.start()].strip(" []") if named else title
+                entries.append(_entry(short, named[1] if named else "", part, fields, span))
+        elif part is not None and not is_below_entry and (listed := _LISTED.match(line)):
+            fields = {}
+            entries.append(_entry(fold_whitespace(listed[1]), listed[2], part, fields, span))
+        elif fields is not None and (field := _FIELD.match(line)):
+            fields.setdefault(fold_whitespace(field[1]).lower(), fold_whitespace(field[2]))
     return tuple(entries)
 
 
@@ -361,28 +355,38 @@ def _open_tasks_by_spec(plan: Plan, text: str, known: Mapping[str, Spec]) -> dic
 
     A task names one in its title, its notes, or the heading above it.
     """
-    found: dict[str, dict[str, str]] = {}
     by_id = plan.by_id()
-    first_lines = [task.line for task in plan.tasks]
-    of_sections: dict[str, tuple[str, ...]] = {}
-    for number, (_, line) in enumerate(lines_of(text)):
-        for name in _named_in(line, known):
-            nth = bisect_right(first_lines, number) - 1
-            task = plan.tasks[nth] if nth >= 0 else None
-            while task is not None and task.end_line < number:
-                task = None if task.parent is None else by_id[task.parent]
-            if task is not None:
-                found.setdefault(name, {})[task.id] = task.title
-    for task in plan.tasks:
-        if task.section not in of_sections:
-            of_sections[task.section] = _named_in(task.section, known)
-        for name in of_sections[task.section]:
-            found.setdefault(name, {})[task.id] = task.title
+    found: dict[str, dict[str, str]] = {}
+    for name, task in (*_named_in_tasks(plan, text, known), *_named_in_sections(plan, known)):
+        found.setdefault(name, {})[task.id] = task.title
     settled = {TaskState.DONE, TaskState.SKIPPED}
     return {
         name: [title for task_id, title in titles.items() if by_id[task_id].state not in settled]
         for name, titles in found.items()
     }
+
+
+def _named_in_tasks(plan: Plan, text: str, known: Mapping[str, Spec]) -> Iterator[tuple[str, Task]]:
+    by_id = plan.by_id()
+    first_lines = [task.line for task in plan.tasks]
+
+    def task_at(number: int) -> Task | None:
+        nth = bisect_right(first_lines, number) - 1
+        task = plan.tasks[nth] if nth >= 0 else None
+        while task is not None and task.end_line < number:
+            task = None if task.parent is None else by_id[task.parent]
+        return task
+
+    for number, (_, line) in enumerate(lines_of(text)):
+        for name in _named_in(line, known):
+            if (task := task_at(number)) is not None:
+                yield name, task
+
+
+def _named_in_sections(plan: Plan, known: Mapping[str, Spec]) -> Iterator[tuple[str, Task]]:
+    sections = {task.section for task in plan.tasks}
+    named = {section: _named_in(section, known) for section in sections}
+    return ((name, task) for task in plan.tasks for name in named[task.section])
 
 
 def _named_in(text: str, known: Mapping[str, Spec]) -> tuple[str, ...]:

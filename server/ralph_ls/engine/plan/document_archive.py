@@ -26,6 +26,7 @@ from ralph_ls.protocol.config.config import Config, LogForm
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable, UsageError
 from ralph_ls.protocol.json_output import RunMetrics
 from ralph_ls.protocol.lsp.setup import SetupParams
+from ralph_ls.store.figures import read_runs
 from ralph_ls.store.files import (
     make_folders_below,
     names_in,
@@ -35,7 +36,7 @@ from ralph_ls.store.files import (
 )
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.run.lock import EngineLock
-from ralph_ls.store.run.runs import find_run, read_runs
+from ralph_ls.store.run.runs import find_run
 from ralph_ls.store.setup.documents import (
     LARGEST_FILE,
     requirements_beside,

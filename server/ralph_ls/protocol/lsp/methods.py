@@ -26,10 +26,18 @@ from ralph_ls.protocol.lsp.row_methods import (
     EditTaskParams,
     FileAtParams,
     FileAtResult,
+    InspectParams,
+    IterationsParams,
+    IterationsResult,
+    MaintainParams,
+    MaintainResult,
     ResetTaskParams,
     RollbackParams,
     RollbackResult,
+    RunsParams,
+    RunsResult,
     SkipParams,
+    TextResult,
 )
 from ralph_ls.protocol.lsp.setup import (
     AllowParams,
@@ -74,6 +82,10 @@ SUBSCRIBE = "ralph/subscribe"
 UNSUBSCRIBE = "ralph/unsubscribe"
 SETUP_CHOICES = "ralph/setupChoices"
 DASHBOARD = "ralph/dashboard"
+RUNS = "ralph/runs"
+ITERATIONS = "ralph/iterations"
+INSPECT = "ralph/inspect"
+MAINTAIN = "ralph/maintain"
 VALIDATE_SETUP = "ralph/validateSetup"
 PROPOSE_PLAN = "ralph/proposePlan"
 SETUP = "ralph/setup"
@@ -361,6 +373,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(SUBSCRIBE, SubscribeParams, SubscribeResult, changes=False),
             _request(UNSUBSCRIBE, UnsubscribeParams, UnsubscribeResult, changes=False),
             _request(DASHBOARD, DashboardParams, Dashboard, changes=False),
+            _request(RUNS, RunsParams, RunsResult, changes=False),
+            _request(ITERATIONS, IterationsParams, IterationsResult, changes=False),
+            _request(INSPECT, InspectParams, TextResult, changes=False),
+            _request(MAINTAIN, MaintainParams, MaintainResult, changes=True),
             _request(SETUP_CHOICES, SetupChoicesParams, SetupChoicesResult, changes=False),
             _request(VALIDATE_SETUP, ValidateSetupParams, ValidateSetupResult, changes=False),
             _request(PROPOSE_PLAN, ProposePlanParams, ProposePlanResult, changes=True),

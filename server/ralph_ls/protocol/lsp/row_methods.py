@@ -1,7 +1,7 @@
-"""What a viewer asks about one row of its trees: a task of the plan, or an iteration of a run.
+"""What a viewer asks about the rows of its trees: tasks of the plan, runs and their iterations.
 
-Tasks are skipped, reset and edited; an iteration's changes are looked at, and undone together with
-all that came after it. The table of all requests is in ``methods``.
+Tasks are skipped, reset and edited; runs are listed and opened; an iteration's changes are looked
+at, and undone together with all that came after it. The table of all requests is in ``methods``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from enum import StrEnum
 from pydantic import Field
 
 from ralph_ls.protocol.base import WireModel, WorkspaceParams
+from ralph_ls.protocol.dashboard import DashboardRun
+from ralph_ls.protocol.json_output import RunAnywhere
+from ralph_ls.protocol.lsp.panel import IterationRow
 from ralph_ls.protocol.run.commands import TaskId
 from ralph_ls.protocol.run.values import CommitView, FileChange
 
@@ -48,6 +51,105 @@ class EditTaskParams(WorkspaceParams):
     """What blocks it; only with ``block``."""
     before: TaskId | None = None
     """With ``move``: the task that it goes before; None: it goes to the end of the list."""
+
+
+# ----------------------------------------------------------------------------------------- runs
+
+
+class RunsParams(WorkspaceParams):
+    """Ask for every run that is kept of a work tree, and for those that wait in any other."""
+
+
+class KeptRun(DashboardRun):
+    """A run whose journal is kept, with its figures."""
+
+    tasks: tuple[str, ...] = ()
+    """Titles of the tasks that it worked on, in the order in which they came first."""
+    pruned: bool = False
+    """Its output and messages were deleted."""
+
+
+class RunsResult(WireModel):
+    """The history of a work tree, and the runs that need a look in any other."""
+
+    runs: tuple[KeptRun, ...] = ()
+    """Newest first."""
+    anywhere: tuple[RunAnywhere, ...] = ()
+    """The user's live and waiting runs in all work trees, as ``ralph ps`` lists them."""
+
+
+class IterationsParams(WorkspaceParams):
+    """Ask for the iterations of one run."""
+
+    run: str = Field(pattern=RUN_PATTERN)
+    before: int | None = Field(default=None, ge=1)
+    """Only those with an earlier start; None: the newest."""
+
+
+class IterationsResult(WireModel):
+    """A page of a run's iterations."""
+
+    rows: tuple[IterationRow, ...] = ()
+    """Newest first, at most 200."""
+    older: int = 0
+    """How many came before these."""
+
+
+class Inspection(StrEnum):
+    """A text about a work tree or one of its runs, by the verb that prints it."""
+
+    DOCTOR = "doctor"
+    DRY_RUN = "dryRun"
+    WHY = "why"
+    """The decision after each iteration of the newest run, and its reason."""
+    STATS = "stats"
+    CSV = "csv"
+    """Every iteration, for a spreadsheet."""
+    JSON = "json"
+    REPORT = "report"
+    """One page about a run, as Markdown."""
+    SHOW = "show"
+    """One iteration whole, with its prompt."""
+
+
+class InspectParams(WorkspaceParams):
+    """Ask for a text that a verb prints; nothing is changed."""
+
+    what: Inspection
+    run: str | None = Field(default=None, pattern=RUN_PATTERN)
+    """For ``csv``, ``json``, ``report`` and ``show``; None: all of them, or the newest."""
+    iteration: int | None = Field(default=None, ge=1)
+    """For ``show``."""
+
+
+class Upkeep(StrEnum):
+    """What tidies a work tree up."""
+
+    ARCHIVE = "archive"
+    """Moves finished plans and progress away."""
+    PRUNE = "prune"
+    """Deletes the output of old runs."""
+
+
+class MaintainParams(WorkspaceParams):
+    """Tidy a work tree up; the viewer asked the user, and showed a dry run."""
+
+    what: Upkeep
+    dry_run: bool = False
+    """Only report what would be done."""
+
+
+class TextResult(WireModel):
+    """What the verb printed."""
+
+    text: str
+
+
+class MaintainResult(TextResult):
+    """What was done, or would be."""
+
+    nothing: bool = False
+    """There is nothing to do."""
 
 
 # ----------------------------------------------------------------------------------- iterations

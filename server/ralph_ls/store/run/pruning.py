@@ -51,6 +51,7 @@ KEPT = frozenset(
         "git-spans.jsonl",
         "summary.csv",
         "figures.json",
+        "digest.json",
         MARK,
     }
 )

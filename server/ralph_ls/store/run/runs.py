@@ -1,19 +1,18 @@
-"""Runs: finding the runs of a work tree, and reading their state and metrics.
+"""Runs: finding the runs of a work tree, and reading their state.
 
 A snapshot caches the fold of a journal up to an offset, and is only used with exactly the journal,
 offset and fold version that it was made of (docs/rules.md#journal). The journal is synced before
 its snapshot, so a snapshot beyond its journal is from a lost tail and is ignored. Deleting
 snapshots loses nothing: ``state.json`` is the fold of the state at the last boundary.
-
-Metrics are read from journals one run at a time, keeping only numbers.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache, partial
 from itertools import chain
@@ -25,7 +24,7 @@ from pydantic import BaseModel, ValidationError
 from ralph_ls import __version__
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.base import WireModel
-from ralph_ls.protocol.errors import StateUnusable, UsageError
+from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.run.state import CurrentIteration, IterationFacts, RunState
 from ralph_ls.protocol.run.values import Phase
 from ralph_ls.protocol.version import SCHEMA_VERSION
@@ -39,9 +38,7 @@ from ralph_ls.store.run.state_index import belongs_to
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from ralph_ls.core.views.report.dashboard import FolderRuns
-    from ralph_ls.protocol.dashboard import Dashboard
-    from ralph_ls.protocol.json_output import RunMetrics, Statistics
+    from ralph_ls.protocol.json_output import RunAnywhere
 
 FOLD_VERSION = 1
 """Increase it when the same journal folds to another state, history or rows than before."""
@@ -79,7 +76,7 @@ def fold_version(kind: type[JournalSnapshot]) -> str:
     return f"{__version__} {SCHEMA_VERSION}.{FOLD_VERSION} {digest}"
 
 
-def _field_names(folded: type) -> Iterable[str]:
+def _field_names(folded: type[Any]) -> Iterable[str]:
     if issubclass(folded, BaseModel):
         return folded.model_fields
     return [one.name for one in fields(folded)]
@@ -234,69 +231,47 @@ def _is_credible(owner: LockOwner, worktree: Worktree, state: StateFolder) -> bo
     return folder.is_absolute() and not inside and belongs_to(StateFolder(folder=folder), worktree)
 
 
+def newest_runs(
+    places: Iterable[tuple[Worktree, StateFolder]],
+) -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
+    """The newest run of each work tree; what cannot be read is left to the verbs for one."""
+    for worktree, state in places:
+        with contextlib.suppress(RalphError, OSError):
+            found = find_run(worktree, state)
+            if found is not None:
+                yield worktree, state, found
+
+
+def runs_anywhere(
+    places: Iterable[tuple[Worktree, StateFolder]], *, zone: tzinfo | None
+) -> list[RunAnywhere]:
+    """The newest runs that are live or wait for the user: live ones first, then the newest."""
+    from ralph_ls.core.views.text.status import run_anywhere
+
+    found = [
+        run_anywhere(
+            one.state,
+            one.phase,
+            workspace=str(worktree.root),
+            pid=one.owner.pid if one.owner is not None and one.live else None,
+            zone=zone,
+        )
+        for worktree, _, one in newest_runs(places)
+    ]
+    waiting = [run for run in found if run.live or run.needs]
+    return sorted(waiting, key=lambda run: (not run.live, -_moment(run.started_at)))
+
+
+def _moment(at: datetime | None) -> float:
+    return 0.0 if at is None else at.timestamp()
+
+
 def size_of(path: Path) -> int:
     """Bytes of a file; 0 if it is missing."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
-
-
-def read_statistics(
-    worktree: Worktree, state: StateFolder, *, run: str | None = None
-) -> Statistics:
-    """Metrics of all runs here, or of one; raises ``UsageError`` for an unknown run."""
-    from ralph_ls.core.views.report.metrics import total_of
-    from ralph_ls.protocol.json_output import Statistics
-
-    runs = read_runs(worktree, state, run=run)
-    return Statistics(workspace=str(worktree.root), runs=tuple(runs), totals=total_of(runs))
-
-
-def read_dashboard(
-    places: Iterable[tuple[Worktree, StateFolder]],
-    *,
-    now: datetime,
-    zone: tzinfo | None,
-    run: str | None = None,
-) -> Dashboard:
-    """The dashboard of these work trees, or of one run; raises ``UsageError`` without it."""
-    from ralph_ls.core.views.report.dashboard import dashboard
-
-    folders = [_folder_runs(worktree, state, zone, run) for worktree, state in places]
-    return dashboard(folders, now=now, zone=zone, version=__version__)
-
-
-def _folder_runs(
-    worktree: Worktree, state: StateFolder, zone: tzinfo | None, run: str | None
-) -> FolderRuns:
-    from ralph_ls.core.views.report.dashboard import FolderRuns
-    from ralph_ls.core.views.text.status import run_anywhere, status_answers
-
-    found = find_run(worktree, state)
-    runs = read_statistics(worktree, state, run=run)
-    name = worktree.root.name or str(worktree.root)
-    if found is None or (run is not None and found.state.run != runs.runs[0].run):
-        return FolderRuns(name=name, runs=runs, now=None, stopped=None)
-    pid = found.owner.pid if found.owner is not None and found.live else None
-    answers = dict(status_answers(found.state, found.phase, pid=pid, zone=zone))
-    now = run_anywhere(found.state, found.phase, workspace=runs.workspace, pid=pid, zone=zone)
-    return FolderRuns(name=name, runs=runs, now=now, stopped=answers.get("Stopped"))
-
-
-def read_runs(
-    worktree: Worktree, state: StateFolder, *, run: str | None = None
-) -> list[RunMetrics]:
-    """Metrics of the runs, oldest first; raises like ``read_statistics``."""
-    found = find_run(worktree, state)
-    if found is not None:
-        # The newest run has the actual location of the state.
-        state = StateFolder(folder=found.files.folder.parent.parent)
-    live = found.state.run if found is not None and found.live else None
-    wanted = state.run_ids() if run is None else [full_run_id(worktree, state, run)]
-    measured = (_measure(state.run(one), is_live=one == live) for one in wanted)
-    # Ids of runs that started in the same second are not in order.
-    return sorted((one for one in measured if one is not None), key=_start_of)
 
 
 def full_run_id(worktree: Worktree, state: StateFolder, name: str) -> str:
@@ -319,35 +294,6 @@ def full_run_id(worktree: Worktree, state: StateFolder, name: str) -> str:
 
 SHOWN_RUNS = 5
 """How many of the runs that a short name fits are listed, the newest."""
-
-
-def _measure(files: RunFiles, *, is_live: bool) -> RunMetrics | None:
-    from ralph_ls.store.figures import read_figures, save_figures
-    from ralph_ls.store.run.pruning import read_pruned
-
-    run = None if is_live else read_figures(files)
-    if run is None:
-        run = _measure_journal(files, is_live=is_live)
-        if run is not None and not is_live:
-            save_figures(files, run)
-    return None if run is None else run.model_copy(update={"pruned": read_pruned(files)})
-
-
-def _measure_journal(files: RunFiles, *, is_live: bool) -> RunMetrics | None:
-    from ralph_ls.core.loop.rules.receipts import finished_receipts
-    from ralph_ls.core.views.report.metrics import measure_run
-
-    state = load_state(files)
-    return measure_run(
-        each_event(files.journal),
-        is_live=is_live,
-        receipts=finished_receipts(state),
-        totals=state.totals,
-    )
-
-
-def _start_of(run: RunMetrics) -> str:
-    return run.run if run.started_at is None else f"{run.started_at:%Y%m%dT%H%M%S.%f}"
 
 
 MAX_TEXT_BYTES = 1 << 16

@@ -9,7 +9,7 @@ const vscode = require("vscode");
 const ID = "ralph-loop.ralph-loop";
 
 /** Commands that a lens or a button carries; they stand in no menu. */
-const CARRIED = /^ralphLoop\.lens\.\w+$/;
+const CARRIED = /^ralphLoop\.(?:lens|runs)\.\w+$/;
 
 /** Milliseconds of CPU that activate() may take: what a busy machine adds is waiting, not CPU. */
 const MOST_CPU = 50;

@@ -6,13 +6,14 @@ import base64
 import hashlib
 import json
 import re
-from datetime import UTC
+from datetime import UTC, timedelta, timezone
+from functools import partial
 from pathlib import Path
 
 from ralph_ls.cli.dashboard.page import dashboard_html, dashboard_parts
 from ralph_ls.protocol.dashboard import Dashboard
+from ralph_ls.store.figures import read_dashboard, read_statistics
 from ralph_ls.store.layout import find_worktree
-from ralph_ls.store.run.runs import read_dashboard, read_statistics
 from tests.sample_runs import write_runs
 from tests.unit.core.views.run_states import NOON
 
@@ -64,6 +65,17 @@ def test_has_the_figures_of_runs_from_their_files_as_from_their_journals(tmp_pat
 
     again = read_dashboard([(worktree, StateFolder(folder=state))], now=NOON, zone=UTC)
     assert again == first
+    # What is kept is really used, in the time zone that it was made for.
+    digests = sorted(state.glob("runs/*/digest.json"))
+    assert len(digests) == 3
+    assert digests[0].stat().st_mode & 0o777 == 0o600
+    text = digests[0].read_text("utf-8")
+    digests[0].write_text(re.sub('"end":"[a-z]+"', '"end":"kept"', text), encoding="utf-8")
+    read = partial(read_dashboard, [(worktree, StateFolder(folder=state))], now=NOON)
+    assert read(zone=UTC).folders[0].runs[0].end == "kept"
+    east = read(zone=timezone(timedelta(hours=9)))
+    assert east.folders[0].runs == first.folders[0].runs
+    assert east.ranges[0].totals == first.ranges[0].totals
     # A journal that was written since then, and a file that is broken, are measured again.
     kept[0].write_text("{", encoding="utf-8")
     journal = kept[1].with_name("journal.jsonl")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.cli.dashboard.server import LOOPBACK, DashboardServer, Feed
+from ralph_ls.store.figures import read_dashboard
 from ralph_ls.store.layout import find_worktree
-from ralph_ls.store.run.runs import read_dashboard
 from tests.sample_runs import write_runs
 from tests.unit.core.views.run_states import NOON
 

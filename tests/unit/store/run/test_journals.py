@@ -9,8 +9,8 @@ import pytest
 
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.events import dump_event
+from ralph_ls.store.figures import read_statistics
 from ralph_ls.store.layout import find_worktree, state_folder
-from ralph_ls.store.run.runs import read_statistics
 from tests.engine.project_builder import make_repository
 from tests.unit.core.views.run_states import run_started
 

@@ -101,7 +101,7 @@ def read(places: Sequence[Place], *, run: str | None = None) -> Dashboard:
     from ralph_ls.core.redaction.redactor import Redactor, secrets_of
     from ralph_ls.core.views.model.control_chars import escape_control_chars
     from ralph_ls.core.views.report.dashboard import with_clean_texts
-    from ralph_ls.store.run.runs import read_dashboard
+    from ralph_ls.store.figures import read_dashboard
 
     clock, redactor = SystemClock(), Redactor(secrets_of(os.environ))
     found = read_dashboard(places, now=clock.now(), zone=clock.local().tzinfo, run=run)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_text, write_json
 from ralph_ls.cli.show.tables import print_table
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.json_output import RunAnywhere, RunsEverywhere
 from ralph_ls.store.layout import StateFolder, Worktree, state_root
+from ralph_ls.store.run import runs
 from ralph_ls.store.run.lock import is_held
-from ralph_ls.store.run.runs import FoundRun, find_run
+from ralph_ls.store.run.runs import FoundRun
 from ralph_ls.store.run.state_index import every_worktree
 
 HEADINGS = ("Where", "State", "Iter", "Task", "Plan", "Cost", "Needs you")
@@ -26,8 +26,8 @@ SHOWN_PATH = 32
 
 def ps_verb(as_json: Json = False) -> None:
     """List your runs that are live or wait for you, in all repositories."""
-    found = [run for run in map(_run_of, newest_runs()) if run.live or run.needs]
-    found.sort(key=lambda run: (not run.live, -_started(run)))
+    zone = SystemClock().local().tzinfo
+    found = runs.runs_anywhere(every_worktree(state_root(os.environ)), zone=zone)
     if as_json:
         shown = RunsEverywhere(runs=tuple(found))
         write_json(shown.model_dump_json(by_alias=True, exclude_none=True, indent=2))
@@ -41,24 +41,14 @@ def ps_verb(as_json: Json = False) -> None:
 
 
 def newest_runs() -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
-    """The newest run of each work tree; what cannot be read is left to the verbs for one."""
-    yield from _runs_in(every_worktree(state_root(os.environ)))
+    """The newest run of each work tree."""
+    yield from runs.newest_runs(every_worktree(state_root(os.environ)))
 
 
 def live_runs() -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
     """Those that an engine has now; no other journal is read."""
     places = every_worktree(state_root(os.environ))
-    yield from _runs_in(place for place in places if is_held(place[0].git_dir))
-
-
-def _runs_in(
-    places: Iterable[tuple[Worktree, StateFolder]],
-) -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
-    for worktree, state in places:
-        with contextlib.suppress(RalphError, OSError):
-            found = find_run(worktree, state)
-            if found is not None:
-                yield worktree, state, found
+    yield from runs.newest_runs(place for place in places if is_held(place[0].git_dir))
 
 
 def short_path(path: str) -> str:
@@ -66,23 +56,6 @@ def short_path(path: str) -> str:
     with contextlib.suppress(ValueError, RuntimeError):
         return f"~/{Path(path).relative_to(Path.home())}".removesuffix("/.")
     return path
-
-
-def _run_of(place: tuple[Worktree, StateFolder, FoundRun]) -> RunAnywhere:
-    from ralph_ls.core.views.text.status import run_anywhere
-
-    worktree, _, found = place
-    return run_anywhere(
-        found.state,
-        found.phase,
-        workspace=str(worktree.root),
-        pid=found.owner.pid if found.owner is not None and found.live else None,
-        zone=SystemClock().local().tzinfo,
-    )
-
-
-def _started(run: RunAnywhere) -> float:
-    return 0.0 if run.started_at is None else run.started_at.timestamp()
 
 
 def _cells(run: RunAnywhere) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_text, write_json
 from ralph_ls.cli.show.tables import print_table
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.store.run.runs import read_statistics
+from ralph_ls.store.figures import read_statistics
 
 
 def runs_verb(

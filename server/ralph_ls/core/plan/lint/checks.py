@@ -96,17 +96,19 @@ _COMPLETED = re.compile(
 def _duplicates(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
     groups: dict[tuple[str, str], list[Task]] = {}
     for task in tasks:
-        around = task.parent
-        if around is None:
-            around = "" if len(task.title) >= SHORTEST_OWN_TITLE else f"#{task.section}"
-        groups.setdefault((around, normalise_title(task.title)), []).append(task)
+        groups.setdefault((_around(task), normalise_title(task.title)), []).append(task)
     for group in groups.values():
-        if len(group) > 1:
-            finished = (task for task in group if task.state not in UNFINISHED)
-            first = next(finished, group[0])
-            for task in group:
-                if task is not first and task.state in UNFINISHED:
-                    yield _duplicate(task, first, text)
+        first = next((task for task in group if task.state not in UNFINISHED), group[0])
+        for task in group:
+            if task is not first and task.state in UNFINISHED:
+                yield _duplicate(task, first, text)
+
+
+def _around(task: Task) -> str:
+    """Where a task with the same title would be the same: below a task, in a section, anywhere."""
+    if task.parent is not None:
+        return task.parent
+    return "" if len(task.title) >= SHORTEST_OWN_TITLE else f"#{task.section}"
 
 
 def _duplicate(task: Task, first: Task, text: str) -> LintRemark:

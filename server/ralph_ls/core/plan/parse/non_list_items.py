@@ -240,5 +240,6 @@ def row_item(
 
 _BOX = re.compile(r"((?:[0-9.]+\s+)?)\[([ xX~!-]?)\]\s+(?=\S)")
 _TAG = re.compile(
-    r"~~\S.*~~|\[\s*(?:done|completed?|wip|in[ -]progress|blocked\b[^\[\]]*)\s*\]", re.IGNORECASE
+    r"~~\S.*~~|\[\s*(?:done|completed?|wip|in[ _-]progress|to-?do|pending|blocked\b[^\[\]]*)\s*\]",
+    re.IGNORECASE,
 )

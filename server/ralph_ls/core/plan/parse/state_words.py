@@ -114,7 +114,7 @@ _BLOCKED, _SKIPPED = TaskState.BLOCKED, TaskState.SKIPPED
 STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
     "English": {
         _DONE: "complete|completed|done|finished|implemented|closed|merged|shipped|resolved|"
-        "fixed|deployed|released|yes",
+        "deployed|released|yes",
         _BEGUN: "in progress|wip|started|mostly|almost|nearly|ongoing|partial|partially|doing|"
         "in development|in review|under review",
         _TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog|no|upcoming|next",

@@ -14,7 +14,8 @@ The rules, in the order in which they decide:
 4. Guidelines and the like, dates, notes, versions, issue numbers and links are no tasks without a
    box.
 5. A sub-heading is a task when it has a state (an emoji, a box, a tag, a ``Status:`` line), its
-   words have no other meaning, and there is no other task below it. A row of a table with a state
+   words have no other meaning, and there is no other task below it. An emoji in front of it is a
+   state only in a plan without boxes. A row of a table with a state
    but no box is a task only in a plan with neither boxes nor such headings: elsewhere it is a
    summary.
 

@@ -176,6 +176,7 @@ _PRIORITY_TAGS = {
     "P2": Priority.P2,
 }
 _DONE_TAGS = frozenset({"DONE", "COMPLETE", "COMPLETED"})
+_TODO_TAGS = frozenset({"TODO", "TO-DO", "PENDING"})
 _IN_PROGRESS_TAGS = frozenset({"IN PROGRESS", "IN-PROGRESS", "WIP"})
 _BLOCKED_TAG = re.compile(r"blocked(?:[ :\u2013\u2014-]+(?:by\b[ :]*)?(.*))?\Z", re.IGNORECASE)
 
@@ -240,6 +241,7 @@ def _is_known(tag: str) -> bool:
         or name in _PRIORITY_TAGS
         or name in _DONE_TAGS
         or name in _IN_PROGRESS_TAGS
+        or name in _TODO_TAGS
         or _BLOCKED_TAG.match(tag) is not None
     )
 

@@ -6,6 +6,7 @@ escaped.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -37,6 +38,7 @@ from ralph_ls.core.views.model.words import (
     claims_words,
     one_line,
 )
+from ralph_ls.protocol.json_output import RunMetrics
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.run.events import (
     EventBase,
@@ -117,6 +119,36 @@ def iteration_rows(
         begun = follow(begun, event)
     newest = sorted(known, reverse=True)[:MAX_ROWS]
     return IterationRows(rows=tuple(known[start] for start in newest), open=begun)
+
+
+def measured_rows(run: RunMetrics) -> tuple[IterationRow, ...]:
+    """All iterations of a run from its figures, newest first: without reasons and reports."""
+    tries = Counter[int]()
+    rows: list[IterationRow] = []
+    for one in run.iterations:
+        tries[one.iteration] += 1
+        is_limit = one.failure is None or one.failure is AgentFailure.LIMIT
+        rows.append(
+            IterationRow(
+                iteration=one.iteration,
+                start=one.start,
+                tries=tries[one.iteration],
+                task=None if one.task is None else escape_control_chars(one.task.title),
+                outcome=one.outcome,
+                confirmed=one.confirmed or None,
+                started_at=one.started_at,
+                seconds=one.seconds,
+                commit=one.commit,
+                files=one.files + one.own_files,
+                tasks_done=one.tasks_done,
+                cost_usd=one.cost_usd,
+                estimated=one.estimated or None,
+                failure=None if is_limit or one.failure is None else FAILURE_WORDS[one.failure],
+                changes=one.started_at is not None,
+                undone=one.undone or None,
+            )
+        )
+    return tuple(reversed(rows))
 
 
 def with_undone(

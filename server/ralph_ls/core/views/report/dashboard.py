@@ -5,19 +5,23 @@ Pure functions over metrics. The page draws what is computed here and adds nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
-from typing import TypeVar
+from datetime import datetime, timedelta, tzinfo
+from itertools import chain
+from typing import Any
 
-from ralph_ls.core.views.report.metrics import (
+from ralph_ls.core.views.report.sums import (
+    add_groups,
+    add_up,
     context_share,
-    cost_of,
-    cost_per_task,
+    group_of,
+    grouped,
     rounded,
-    share_of,
+    sum_run,
+    sum_up,
     tokens_used,
-    total_of,
+    total_of_sums,
 )
 from ralph_ls.protocol.dashboard import (
     Dashboard,
@@ -26,9 +30,10 @@ from ralph_ls.protocol.dashboard import (
     DashboardRun,
     FigureGroup,
     IterationColumns,
+    RunDigest,
 )
-from ralph_ls.protocol.json_output import IterationMetrics, RunAnywhere, RunMetrics, Statistics
-from ralph_ls.protocol.run.values import BreakerState
+from ralph_ls.protocol.json_output import IterationMetrics, RunAnywhere, RunMetrics
+from ralph_ls.protocol.lsp.row_methods import KeptRun
 
 RANGES = (1, 7, 30, 90)
 """Lengths of the ranges beside all time, in days."""
@@ -36,8 +41,8 @@ RANGES = (1, 7, 30, 90)
 SHOWN_TASKS = 15
 """How many of the tasks that took the most iterations are listed."""
 
-Key = TypeVar("Key", bound=Hashable)
-Item = TypeVar("Item")
+Place = tuple[str, RunDigest]
+"""A work tree, and one of its runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,18 +50,44 @@ class FolderRuns:
     """A work tree as the dashboard is made of it."""
 
     name: str
-    runs: Statistics
+    workspace: str
+    runs: Sequence[RunDigest]
+    """Oldest first."""
     now: RunAnywhere | None
     stopped: str | None
 
 
-Place = tuple[str, RunMetrics, Sequence[date]]
-"""A work tree, one of its runs, and the day on which each of its iterations ended."""
+def digest_of(run: RunMetrics, zone: tzinfo | None) -> RunDigest:
+    """What lists and dashboards show of a run; its days are those of the time zone."""
+    days = grouped((f"{one.ended_at.astimezone(zone).date()}", one) for one in run.iterations)
+    agents = grouped(
+        ((one.agent, one.model), one) for one in run.iterations if one.agent is not None
+    )
+    tasks = grouped(
+        (one.task.id, one) for one in run.iterations if one.task is not None and one.counted
+    )
+    known = sum_run(run)
+    return RunDigest(
+        run=known.run,
+        sums=known.sums.model_copy(update={"key": run.run, "name": run.run}),
+        modes=known.modes,
+        failures=known.failures,
+        reviews=known.reviews,
+        days=tuple(sum_up(members, key=day, name=day) for day, members in days.items()),
+        agents=tuple(
+            sum_up(members, key=f"{agent}/{model or ''}", name=agent, model=model)
+            for (agent, model), members in agents.items()
+        ),
+        tasks=tuple(
+            sum_up(members, key=task, name=_title_of(members[-1]))
+            for task, members in tasks.items()
+        ),
+        done=tuple(dict.fromkeys(one.task.id for one in run.receipts)),
+        columns=_columns(run.iterations),
+    )
 
 
-def dashboard(
-    folders: Sequence[FolderRuns], *, now: datetime, zone: tzinfo | None, version: str
-) -> Dashboard:
+def dashboard(folders: Sequence[FolderRuns], *, now: datetime, version: str) -> Dashboard:
     """The document of these work trees, with every range that can be chosen."""
     chosen: list[int | None] = [*range(len(folders))]
     if len(folders) != 1:
@@ -64,15 +95,7 @@ def dashboard(
     ranges: list[DashboardRange] = []
     for index in chosen:
         members = folders if index is None else (folders[index],)
-        places = [
-            (
-                one.runs.workspace,
-                run,
-                [each.ended_at.astimezone(zone).date() for each in run.iterations],
-            )
-            for one in members
-            for run in one.runs.runs
-        ]
+        places = [(one.workspace, run) for one in members for run in one.runs]
         ranges += _ranges_of(index, places, now=now)
     return Dashboard(
         made_at=now,
@@ -84,60 +107,90 @@ def dashboard(
 
 def _folder(folder: FolderRuns) -> DashboardFolder:
     return DashboardFolder(
-        workspace=folder.runs.workspace,
+        workspace=folder.workspace,
         name=folder.name,
         now=folder.now,
         stopped=folder.stopped,
-        runs=tuple(map(_run, folder.runs.runs)),
-        iterations=_columns(folder.runs.runs),
+        runs=tuple(DashboardRun(**_run(one)) for one in folder.runs),
+        iterations=_all_columns([one.columns for one in folder.runs]),
     )
 
 
-def _run(run: RunMetrics) -> DashboardRun:
-    figures = _group(run.run, run.run, run.iterations).model_dump()
-    return DashboardRun(
-        **figures
-        | {
-            "started_at": run.started_at,
-            "ended_at": run.ended_at,
-            "seconds": run.seconds,
-            "files": run.files,
-            "end": run.end,
-            "answers": run.answers,
-            "resets": run.resets,
-            "edits": run.edits,
-        }
-    )
+def _run(digest: RunDigest) -> dict[str, Any]:
+    run = digest.run
+    return group_of(digest.sums).model_dump() | {
+        "started_at": run.started_at,
+        "ended_at": run.ended_at,
+        "seconds": run.seconds,
+        "files": run.files,
+        "end": run.end,
+        "answers": run.answers,
+        "resets": run.resets,
+        "edits": run.edits,
+    }
 
 
-def _columns(runs: Sequence[RunMetrics]) -> IterationColumns:
-    pairs = [(index, one) for index, run in enumerate(runs) for one in run.iterations]
-    all_of = [one for _, one in pairs]
+def kept_run(digest: RunDigest, clean: Callable[[str], str]) -> KeptRun:
+    """A run as a list of runs shows it, with its tasks as ``clean`` leaves their titles."""
+    titles = tuple(map(clean, digest.columns.task_titles))
+    return KeptRun(**_run(digest), tasks=titles, pruned=digest.run.pruned is not None)
+
+
+def _columns(iterations: Sequence[IterationMetrics]) -> IterationColumns:
     tasks, agents = dict[str, int](), dict[str, int]()
     return IterationColumns(
-        runs=tuple(index for index, _ in pairs),
-        numbers=tuple(one.iteration for one in all_of),
-        ended_at=tuple(round(one.ended_at.timestamp() * 1000) for one in all_of),
-        counted=tuple(one.counted for one in all_of),
-        clean=tuple(one.clean for one in all_of),
-        outcomes=tuple(one.outcome for one in all_of),
-        modes=tuple(one.mode for one in all_of),
-        seconds=tuple(one.seconds for one in all_of),
-        files=tuple(one.files for one in all_of),
-        commits=tuple(one.commits for one in all_of),
-        tasks_done=tuple(one.tasks_done for one in all_of),
-        tokens=tuple(map(tokens_used, all_of)),
-        cost_usd=tuple(one.cost_usd for one in all_of),
-        estimated=tuple(one.estimated for one in all_of),
-        context=tuple(map(_rounded_share, all_of)),
-        validated=tuple(one.validated for one in all_of),
-        breakers=tuple(one.breaker for one in all_of),
-        tasks=tuple(_index(tasks, _title_of(one)) for one in all_of),
-        agents=tuple(_index(agents, _agent_of(one)) for one in all_of),
-        failures=tuple(one.failure for one in all_of),
+        runs=(0,) * len(iterations),
+        numbers=tuple(one.iteration for one in iterations),
+        ended_at=tuple(round(one.ended_at.timestamp() * 1000) for one in iterations),
+        counted=tuple(one.counted for one in iterations),
+        clean=tuple(one.clean for one in iterations),
+        outcomes=tuple(one.outcome for one in iterations),
+        modes=tuple(one.mode for one in iterations),
+        seconds=tuple(one.seconds for one in iterations),
+        files=tuple(one.files for one in iterations),
+        commits=tuple(one.commits for one in iterations),
+        tasks_done=tuple(one.tasks_done for one in iterations),
+        tokens=tuple(map(tokens_used, iterations)),
+        cost_usd=tuple(one.cost_usd for one in iterations),
+        estimated=tuple(one.estimated for one in iterations),
+        context=tuple(map(_rounded_share, iterations)),
+        validated=tuple(one.validated for one in iterations),
+        breakers=tuple(one.breaker for one in iterations),
+        tasks=tuple(_index(tasks, _title_of(one)) for one in iterations),
+        agents=tuple(_index(agents, _agent_of(one)) for one in iterations),
+        failures=tuple(one.failure for one in iterations),
         task_titles=tuple(tasks),
         agent_names=tuple(agents),
     )
+
+
+def _all_columns(parts: Sequence[IterationColumns]) -> IterationColumns:
+    """The columns of several runs, one below the other; names are listed once."""
+    columns: dict[str, tuple[Any, ...]] = {
+        name: tuple(chain.from_iterable(getattr(part, name) for part in parts))
+        for name in IterationColumns.model_fields.keys() - _RENUMBERED
+    }
+    columns["runs"] = tuple(index for index, part in enumerate(parts) for _ in part.runs)
+    for name, names in (("tasks", "task_titles"), ("agents", "agent_names")):
+        pairs = [(getattr(part, name), getattr(part, names)) for part in parts]
+        columns[name], columns[names] = _renumbered(pairs)
+    # Checked when the parts were read.
+    return IterationColumns.model_construct(None, **columns)
+
+
+def _renumbered(
+    parts: Iterable[tuple[Sequence[int | None], Sequence[str]]],
+) -> tuple[tuple[int | None, ...], tuple[str, ...]]:
+    """Indices of several lists of names as those of one list, and this list."""
+    known, indices = dict[str, int](), list[int | None]()
+    for part, names in parts:
+        places = [known.setdefault(each, len(known)) for each in names]
+        indices += [None if at is None else places[at] for at in part]
+    return tuple(indices), tuple(known)
+
+
+_RENUMBERED = frozenset({"runs", "tasks", "agents", "task_titles", "agent_names"})
+"""Columns that hold an index, and the names behind the indices."""
 
 
 def _index(known: dict[str, int], name: str) -> int | None:
@@ -159,7 +212,7 @@ def with_clean_texts(document: Dashboard, clean: Callable[[str], str]) -> Dashbo
     folders = tuple(
         folder.model_copy(
             update={
-                "now": None if folder.now is None else _clean_run(folder.now, clean),
+                "now": None if folder.now is None else clean_run(folder.now, clean),
                 "stopped": None if folder.stopped is None else clean(folder.stopped),
                 "iterations": folder.iterations.model_copy(
                     update={"task_titles": tuple(map(clean, folder.iterations.task_titles))}
@@ -181,7 +234,8 @@ def with_clean_texts(document: Dashboard, clean: Callable[[str], str]) -> Dashbo
     return document.model_copy(update={"folders": folders, "ranges": ranges})
 
 
-def _clean_run(run: RunAnywhere, clean: Callable[[str], str]) -> RunAnywhere:
+def clean_run(run: RunAnywhere, clean: Callable[[str], str]) -> RunAnywhere:
+    """The run with every text from plans and agents as ``clean`` leaves it."""
     task = (
         None if run.task is None else run.task.model_copy(update={"title": clean(run.task.title)})
     )
@@ -205,96 +259,40 @@ def _ranges_of(
         yield known.model_copy(update={"folder": folder, "days": days, "since": since})
 
 
-def _is_active_since(run: RunMetrics, since: datetime) -> bool:
+def _is_active_since(digest: RunDigest, since: datetime) -> bool:
     """Whether anything of the run is known to have happened since then."""
-    moments = (run.started_at, run.ended_at, *(one.ended_at for one in run.iterations[-1:]))
+    moments = (digest.run.started_at, digest.run.ended_at, digest.sums.ended_at)
     return any(moment is not None and moment >= since for moment in moments)
 
 
 def _figures_of(places: Sequence[Place]) -> DashboardRange:
-    dated = [pair for _, run, days in places for pair in zip(days, run.iterations, strict=True)]
-    by_day = _grouped(dated)
-    by_agent = _grouped(((one.agent, one.model), one) for _, one in dated)
-    agents = [
-        _group(f"{agent}/{model or ''}", agent, members).model_copy(update={"model": model})
-        for (agent, model), members in by_agent.items()
-        if agent is not None
-    ]
+    runs = [run for _, run in places]
+    days = add_groups(day for run in runs for day in run.days)
+    agents = add_groups(agent for run in runs for agent in run.agents)
     return DashboardRange(
-        totals=total_of([run for _, run, _ in places]),
-        per_day=tuple(_group(f"{day}", f"{day}", by_day[day]) for day in sorted(by_day)),
-        agents=tuple(sorted(agents, key=lambda group: -group.iterations)),
+        totals=total_of_sums(runs),
+        per_day=tuple(map(group_of, sorted(days, key=lambda day: day.key))),
+        agents=tuple(map(group_of, sorted(agents, key=lambda agent: -agent.iterations))),
         tasks=_tasks_of(places),
     )
 
 
 def _tasks_of(places: Sequence[Place]) -> tuple[FigureGroup, ...]:
     """The tasks that took the most iterations; one task has one id in its work tree."""
-    done = {(workspace, one.task.id) for workspace, run, _ in places for one in run.receipts}
-    by_task = _grouped(
-        ((workspace, one.task.id), one)
-        for workspace, run, _ in places
-        for one in run.iterations
-        if one.task is not None and one.counted
+    done = {(workspace, task) for workspace, run in places for task in run.done}
+    by_task = grouped(
+        ((workspace, task.key), task) for workspace, run in places for task in run.tasks
     )
+    summed = [(workspace, add_up(members)) for (workspace, _), members in by_task.items()]
     # The sort is stable: of equal ones the first tried comes first.
-    most = sorted(by_task.items(), key=lambda pair: -len(pair[1]))[:SHOWN_TASKS]
+    most = sorted(summed, key=lambda pair: -pair[1].iterations)[:SHOWN_TASKS]
     return tuple(
-        _group(key[1], _title_of(members[-1]), members).model_copy(
-            update={"workspace": key[0], "is_done": key in done}
+        group_of(sums).model_copy(
+            update={"workspace": workspace, "is_done": (workspace, sums.key) in done}
         )
-        for key, members in most
+        for workspace, sums in most
     )
 
 
 def _title_of(one: IterationMetrics) -> str:
     return "" if one.task is None else one.task.title
-
-
-def _grouped(items: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
-    """The items by their keys, in the order in which the keys came first."""
-    found: dict[Key, list[Item]] = {}
-    for key, item in items:
-        found.setdefault(key, []).append(item)
-    return found
-
-
-def _group(key: str, name: str, members: Sequence[IterationMetrics]) -> FigureGroup:
-    counted = [one for one in members if one.counted]
-    clean = sum([one.clean for one in counted])
-    shares = [share for one in members if (share := context_share(one)) is not None]
-    tokens = [used for one in members if (used := tokens_used(one)) is not None]
-    validated = [one.validated for one in members if one.validated is not None]
-    cost, done = cost_of(members), sum([one.tasks_done for one in members])
-    return FigureGroup(
-        key=key,
-        name=name,
-        started_at=members[0].started_at if members else None,
-        ended_at=members[-1].ended_at if members else None,
-        iterations=len(counted),
-        clean=clean,
-        success_rate=share_of(clean, len(counted)),
-        seconds=rounded(sum([one.seconds for one in members])),
-        files=sum([one.files for one in members]),
-        commits=sum([one.commits for one in members]),
-        tasks_done=done,
-        tokens=sum(tokens) if tokens else None,
-        cost_usd=cost,
-        estimated=any(one.estimated for one in members),
-        without_cost=[one.cost_usd for one in counted].count(None),
-        cost_per_task=cost_per_task(cost, done),
-        largest_context=rounded(max(shares)) if shares else None,
-        validations=len(validated),
-        failed_validations=validated.count(False),
-        opens=_n_opens(members),
-    )
-
-
-def _n_opens(members: Sequence[IterationMetrics]) -> int:
-    """How often the breaker was open after an iteration and had not been before, in each run."""
-    opened, last = 0, dict[str, BreakerState]()
-    for one in members:
-        is_open = one.breaker is BreakerState.OPEN
-        opened += is_open and last.get(one.run) is not BreakerState.OPEN
-        last[one.run] = one.breaker
-    return opened

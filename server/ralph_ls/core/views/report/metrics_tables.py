@@ -16,7 +16,7 @@ from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.words import failure_counts, outcome_words
-from ralph_ls.core.views.report.metrics import context_share, tokens_used, total_of
+from ralph_ls.core.views.report.sums import context_share, tokens_used, total_of
 from ralph_ls.core.views.text.summary import format_duration
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.json_output import IterationMetrics, ReviewMetrics, RunMetrics, TotalMetrics

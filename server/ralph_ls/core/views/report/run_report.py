@@ -13,7 +13,6 @@ from datetime import tzinfo
 from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.views.model.tasks import after_attempts
 from ralph_ls.core.views.model.words import SHORT_HASH, split_text
-from ralph_ls.core.views.report.metrics import total_of
 from ralph_ls.core.views.report.metrics_tables import (
     ITERATION_HEADINGS,
     MODE_HEADINGS,
@@ -25,6 +24,7 @@ from ralph_ls.core.views.report.metrics_tables import (
     receipt_cells,
     total_lines,
 )
+from ralph_ls.core.views.report.sums import total_of
 from ralph_ls.core.views.text.receipts import receipt_words
 from ralph_ls.core.views.text.summary import run_lines
 from ralph_ls.protocol.json_output import RunMetrics

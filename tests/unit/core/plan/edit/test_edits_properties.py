@@ -55,6 +55,9 @@ _LINES = (
     "4. ~~Move the tests~~ (done in abc1234)",
     "- 🚧 Split the store",
     "- [ ] Boxed",
+    "2. [TODO] Seal it",
+    "### Task 1: Parse ✅",
+    "### Task 2: Link",
 )
 dialect_texts = st.builds(
     lambda bom, lines, ending, last: bom + ending.join(lines) + last,

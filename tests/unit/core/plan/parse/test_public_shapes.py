@@ -226,6 +226,12 @@ QUEUE = (
             id="states-in-front-of-bullets",
         ),
         pytest.param(
+            ("# R", "## Phase 2", "### Stream", "1. [TODO] Cut", "2. [DONE] Bend",
+             "3) [pending] Sell"),
+            ["todo Cut", "done Bend", "todo Sell"],
+            id="tags-for-open-tasks",
+        ),
+        pytest.param(
             ("# R", "## What was done", "### Batch 1: Cut", "## To do", "1. [in_progress] Bend"),
             ["done Batch 1: Cut", "inProgress Bend"],
             id="what-was-done",

@@ -11,8 +11,9 @@ from ralph_ls.core.loop.rules.budget import iteration_limit_passed, limit_reache
 from ralph_ls.core.views.document.diagnostics import diagnostics
 from ralph_ls.core.views.model.words import outcome_words, recent_words
 from ralph_ls.core.views.panel.rows import iteration_rows
-from ralph_ls.core.views.report.metrics import measure_run, total_of
+from ralph_ls.core.views.report.metrics import measure_run
 from ralph_ls.core.views.report.metrics_tables import run_cells, to_csv, total_lines
+from ralph_ls.core.views.report.sums import total_of
 from ralph_ls.core.views.text.agent_output import message_line
 from ralph_ls.core.views.text.event_lines import event_line
 from ralph_ls.core.views.text.status import wait_words

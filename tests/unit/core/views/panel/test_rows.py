@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +13,17 @@ from ralph_ls.core.views.model.words import evidence_words
 from ralph_ls.core.views.panel.rows import (
     IterationRows,
     iteration_rows,
+    measured_rows,
     plan_rows,
     with_roll_back,
     with_undone,
 )
+from ralph_ls.core.views.report.metrics import measure_run
+from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.plan import PlanProblem
-from ralph_ls.protocol.run.events import EventBase, EvidenceGathered, RolledBack
-from ralph_ls.protocol.run.report import Claims, Usage
+from ralph_ls.protocol.run.events import EventBase, EvidenceGathered, RolledBack, parse_event
+from ralph_ls.protocol.run.report import AgentFailure, Claims, Usage
 from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome, Phase, RollbackRecord
 from ralph_ls.protocol.task_words import ShownPriority, TaskState
 from tests.unit.core.views.document_contexts import (
@@ -47,6 +51,8 @@ from tests.unit.core.views.run_situations import PARKED_ASKING, PARKED_BLOCKED
 
 URI = "file:///project/%40fix_plan.md"
 
+
+HISTORIES = sorted((Path(__file__).resolve().parents[4] / "histories").glob("*.jsonl"))
 
 RUN_ID = "20260131T120000Z-abcd"
 
@@ -291,3 +297,51 @@ class TestUndone:
         (row,) = iteration_rows([started(), begins(1, READ), seen_files]).rows
         assert row.files == 3
         assert evidence_words(evidence) == "0 commits, 2 files besides the loop's own, 0 tasks"
+
+
+class TestMeasured:
+    """The rows of a run that is kept, from its figures."""
+
+    @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
+    def test_say_the_same_as_those_of_the_journal_in_every_recorded_run(self, path: Path) -> None:
+        events = [parse_event(line) for line in path.read_bytes().splitlines()]
+        run = measure_run(events, is_live=False)
+        assert run is not None
+        settled = [row for row in iteration_rows(events).rows if row.outcome is not None]
+        told = {"status", "work_type", "tests", "claimed_files", "why"}
+        for row, kept in zip(settled, measured_rows(run), strict=True):
+            same = kept.model_dump(exclude=told) | {"seconds": row.seconds, "tries": row.tries}
+            gone: dict[str, object] = {} if row.files is not None else {"files": None}
+            gone |= {"commit": row.commit} if row.undone else {}
+            assert same | gone == row.model_dump(exclude=told) | {"estimated": kept.estimated}
+            assert kept.seconds == pytest.approx(row.seconds)
+
+    def test_count_the_starts_of_an_iteration_and_say_how_an_agent_failed(self) -> None:
+        failed = [AgentFailure.OVERLOADED, AgentFailure.LIMIT, None]
+        run = RunMetrics(
+            run=RUN_ID,
+            end="limit",
+            iterations=tuple(
+                IterationMetrics(
+                    run=RUN_ID,
+                    iteration=1,
+                    start=start,
+                    mode="build",
+                    outcome=Outcome.PROGRESS,
+                    clean=True,
+                    ended_at=NOON,
+                    seconds=1.0,
+                    failure=failure,
+                    files=2,
+                    own_files=1,
+                )
+                for start, failure in enumerate(failed, start=1)
+            ),
+        )
+        rows = measured_rows(run)
+        assert [(row.start, row.tries, row.files) for row in rows] == [
+            *((3, 3, 3), (2, 2, 3), (1, 1, 3)),
+        ]
+        assert [row.failure for row in rows] == [None, None, "model overloaded"]
+        assert [row.task for row in rows] == [None] * 3
+        assert not any(row.changes for row in rows)

@@ -7,17 +7,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.rules.receipts import finished_receipts
-from ralph_ls.core.views.report.dashboard import FolderRuns, dashboard, with_clean_texts
-from ralph_ls.core.views.report.metrics import context_share, measure_run, tokens_used, total_of
+from ralph_ls.core.views.report.dashboard import (
+    FolderRuns,
+    dashboard,
+    digest_of,
+    kept_run,
+    with_clean_texts,
+)
+from ralph_ls.core.views.report.metrics import measure_run
+from ralph_ls.core.views.report.sums import context_share, tokens_used, total_of
 from ralph_ls.core.views.text.status import run_anywhere
 from ralph_ls.protocol.dashboard import Dashboard, DashboardRange, IterationColumns
-from ralph_ls.protocol.json_output import IterationMetrics, RunAnywhere, RunMetrics, Statistics
+from ralph_ls.protocol.json_output import (
+    IterationMetrics,
+    PrunedOutput,
+    RunAnywhere,
+    RunMetrics,
+    Statistics,
+)
 from ralph_ls.protocol.run.events import Event, parse_event
 from ralph_ls.protocol.run.state import TaskReceipt
-from ralph_ls.protocol.run.values import BreakerState, Outcome, Phase, TaskRef
+from ralph_ls.protocol.run.values import BreakerState, Outcome, Phase, ReviewSeen, TaskRef
 from tests.unit.core.views.run_states import NOON, RUN, iteration_started, run_started, state_after
 
 HISTORIES = sorted((Path(__file__).resolve().parents[4] / "histories").glob("*.jsonl"))
@@ -47,13 +62,31 @@ def a_run(*iterations: IterationMetrics, **fields: Any) -> RunMetrics:
 
 
 def folder(*runs: RunMetrics, name: str = "shop", **fields: Any) -> FolderRuns:
-    found = Statistics(workspace=f"/{name}", runs=runs, totals=total_of(runs))
+    digests = tuple(digest_of(run, UTC) for run in runs)
     values: dict[str, Any] = {"now": None, "stopped": None, **fields}
-    return FolderRuns(name=name, runs=found, **values)
+    return FolderRuns(name=name, workspace=f"/{name}", runs=digests, **values)
+
+
+ITERATIONS = st.builds(
+    one,
+    counted=st.booleans(),
+    clean=st.booleans(),
+    mode=st.sampled_from(["build", "review", "review-fix"]),
+    seconds=st.integers(0, 10**9).map(lambda micro: micro / 10**6),
+    files=st.integers(0, 9),
+    tasks_done=st.integers(0, 2),
+    input_tokens=st.none() | st.integers(0, 10**6),
+    cost_usd=st.none() | st.integers(0, 10**7).map(lambda micro: micro / 10**6),
+    context_tokens=st.none() | st.integers(0, 4).map(lambda quarters: quarters * 250),
+    context_window=st.just(1000),
+    validated=st.none() | st.booleans(),
+    review=st.none()
+    | st.builds(ReviewSeen, task=st.just("a"), findings=st.integers(0, 3), approved=st.booleans()),
+)
 
 
 def document(*folders: FolderRuns, now: datetime = NOON) -> Dashboard:
-    return dashboard(folders, now=now, zone=UTC, version="1")
+    return dashboard(folders, now=now, version="1")
 
 
 def ranged(found: Dashboard, days: int | None = None, folder: int | None = 0) -> DashboardRange:
@@ -76,12 +109,7 @@ class TestFigures:
         )
         assert run is not None
         statistics = Statistics(workspace="/repo", runs=(run,), totals=total_of([run]))
-        found = dashboard(
-            [FolderRuns(name="repo", runs=statistics, now=None, stopped=None)],
-            now=events[-1].at,
-            zone=UTC,
-            version="1",
-        )
+        found = document(folder(run), now=events[-1].at)
         assert ranged(found).totals == statistics.totals
         assert ranged(found, days=1).totals == statistics.totals
         (shown,) = found.folders[0].runs
@@ -185,12 +213,10 @@ class TestRanges:
         assert counts == [1, 2, 3]
 
     def test_have_days_in_the_zone_of_the_reader(self) -> None:
-        found = dashboard(
-            [folder(a_run(one(ended_at=NOON), one(2, ended_at=NOON + timedelta(hours=11.5))))],
-            now=NOON + DAY,
-            zone=timezone(timedelta(hours=2)),
-            version="1",
-        )
+        run = a_run(one(ended_at=NOON), one(2, ended_at=NOON + timedelta(hours=11.5)))
+        digest = digest_of(run, timezone(timedelta(hours=2)))
+        shop = FolderRuns(name="shop", workspace="/shop", runs=[digest], now=None, stopped=None)
+        found = dashboard([shop], now=NOON + DAY, version="1")
         assert [(day.key, day.iterations) for day in ranged(found).per_day] == [
             ("2026-01-31", 1),
             ("2026-02-01", 1),
@@ -275,3 +301,47 @@ def idle() -> RunAnywhere:
     return run_anywhere(
         state_after(run_started()), Phase.CRASHED, workspace="/api", pid=None, zone=UTC
     ).model_copy(update={"needs": None})
+
+
+class TestDigests:
+    def test_have_the_figures_of_a_run_in_a_list(self) -> None:
+        log_in, log_out = TaskRef(id="a", title="Log in"), TaskRef(id="b", title="Log out")
+        run = a_run(
+            *(one(1, task=log_in, cost_usd=0.1, tasks_done=1), one(2, task=log_out)),
+            *(one(3, task=log_in, cost_usd=0.2, counted=False), one(4)),
+            seconds=61.5,
+            files=7,
+            pruned=PrunedOutput(at=NOON, setting="[state] keep_days = 90", files=3, bytes=9),
+        )
+        kept = kept_run(digest_of(run, UTC), str.upper)
+        assert (kept.key, kept.end, kept.seconds, kept.files) == (RUN, "limit", 61.5, 7)
+        assert (kept.iterations, kept.tasks_done, kept.cost_usd) == (3, 1, 0.3)
+        assert (kept.tasks, kept.pruned) == (("LOG IN", "LOG OUT"), True)
+        assert not kept_run(digest_of(a_run(), UTC), str).pruned
+
+    def test_of_several_runs_name_each_task_and_agent_once(self) -> None:
+        first, second = TaskRef(id="a", title="Log in"), TaskRef(id="b", title="Log out")
+        columns = (
+            document(
+                folder(
+                    a_run(one(1, task=first), one(2, task=None, agent=None)),
+                    a_run(one(1, task=second, agent="codex"), one(2, task=first)),
+                )
+            )
+            .folders[0]
+            .iterations
+        )
+        assert columns.runs == (0, 0, 1, 1)
+        assert (columns.tasks, columns.task_titles) == ((0, None, 1, 0), ("Log in", "Log out"))
+        assert (columns.agents, columns.agent_names) == ((0, None, 1, 0), ("claude", "codex"))
+
+    @given(st.lists(st.lists(ITERATIONS, max_size=4), max_size=4))
+    def test_added_up_are_the_figures_of_all_iterations(
+        self, parts: list[list[IterationMetrics]]
+    ) -> None:
+        runs = [a_run(*part) for part in parts]
+        everything = [one for part in parts for one in part]
+        together = total_of([a_run(*everything)])
+        apart = total_of(runs)
+        unlike = {"runs", "ends", "run_success_rate"}
+        assert apart.model_dump(exclude=unlike) == together.model_dump(exclude=unlike)

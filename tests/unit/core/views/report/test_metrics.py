@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.report.metrics import measure_run, total_of
+from ralph_ls.core.views.report.metrics import measure_run
 from ralph_ls.core.views.report.metrics_tables import (
     CSV_COLUMNS,
     ITERATION_HEADINGS,
@@ -23,6 +23,7 @@ from ralph_ls.core.views.report.metrics_tables import (
     to_csv,
     total_lines,
 )
+from ralph_ls.core.views.report.sums import total_of
 from ralph_ls.protocol.json_output import (
     IterationMetrics,
     ModeMetrics,
@@ -135,6 +136,8 @@ class TestAnIteration:
             "commit": COMMIT,
             "commits": 2,
             "files": 4,
+            "ownFiles": 0,
+            "undone": False,
             "tasksDone": 2,
             "inputTokens": 1000,
             "outputTokens": 200,

@@ -11,7 +11,7 @@ does not run ``bd``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -79,17 +79,20 @@ def find_beads_violations(
             found.append(BeadsViolation(what=BeadsOffence.DROPPED, issue=issue, text=""))
             continue
         found += _changed(issue, now)
-        dropped = [one for one in issue.dependencies if one not in now.dependencies]
-        for one in dropped:
-            if one.on not in gone:
-                left = next((other for other in now.dependencies if other.on == one.on), None)
-                text = "" if left is None else f"{left.on} ({left.kind})"
-                found.append(
-                    BeadsViolation(
-                        what=BeadsOffence.DEPENDENCY, issue=issue, text=text, dependency=one
-                    )
-                )
+        found += _without_dependencies(issue, now, gone)
     return tuple(one for one in found if (one.what, one.issue.id) not in decided)
+
+
+def _without_dependencies(
+    issue: BeadsIssue, now: BeadsIssue, gone: Collection[str]
+) -> Iterator[BeadsViolation]:
+    for one in issue.dependencies:
+        if one not in now.dependencies and one.on not in gone:
+            left = next((other for other in now.dependencies if other.on == one.on), None)
+            text = "" if left is None else f"{left.on} ({left.kind})"
+            yield BeadsViolation(
+                what=BeadsOffence.DEPENDENCY, issue=issue, text=text, dependency=one
+            )
 
 
 def revert_commands(

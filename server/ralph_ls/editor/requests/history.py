@@ -1,0 +1,177 @@
+"""History requests: every run of a work tree, those that wait in any, and texts about them.
+
+Runs and iterations are read from their figures in a thread. A text is what the verb prints that a
+terminal would have, from a separate process, so that an editor and a terminal say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ralph_ls.core.redaction.redactor import Redactor
+from ralph_ls.core.redaction.secret_names import secrets_of
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.panel.rows import MAX_ROWS, measured_rows, with_roll_back, with_undone
+from ralph_ls.core.views.report.dashboard import clean_run, kept_run, with_clean_texts
+from ralph_ls.editor.requests.control import trusted_workspace
+from ralph_ls.editor.scheduling import run_in_thread
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.lsp.row_methods import (
+    Inspection,
+    InspectParams,
+    IterationsParams,
+    IterationsResult,
+    MaintainParams,
+    MaintainResult,
+    RunsParams,
+    RunsResult,
+    TextResult,
+    Upkeep,
+)
+from ralph_ls.protocol.verb_output import Pruned
+from ralph_ls.store.figures import read_dashboard, read_digests, read_runs
+from ralph_ls.store.layout import StateFolder, state_root
+from ralph_ls.store.run.iterations import read_rollbacks
+from ralph_ls.store.run.launch import HELP_HINT, run_to_end
+from ralph_ls.store.run.lock import is_held
+from ralph_ls.store.run.runs import find_run, runs_anywhere
+from ralph_ls.store.run.state_index import every_worktree
+
+if TYPE_CHECKING:
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.protocol.base import WireModel
+    from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
+
+COLUMNS = "100"
+"""Width of the texts, as a terminal would have it."""
+
+
+def _clean(workspaces: Workspaces) -> Callable[[str], str]:
+    redactor = Redactor(secrets_of(workspaces.environment))
+    return lambda text: escape_control_chars(redactor.redact(text))
+
+
+async def dashboard(workspaces: Workspaces, params: DashboardParams) -> Dashboard:
+    """``ralph/dashboard``."""
+    await workspaces.ready()
+    named = params.workspace
+    views = workspaces.all() if named is None else [workspaces.named(named)]
+    places = [(view.worktree, view.folders.state) for view in views]
+    now, clean = workspaces.now(), _clean(workspaces)
+
+    def read() -> Dashboard:
+        found = read_dashboard(places, now=now, zone=now.astimezone().tzinfo)
+        return with_clean_texts(found, clean)
+
+    return await run_in_thread(read, name="dashboard")
+
+
+async def runs(workspaces: Workspaces, params: RunsParams) -> RunsResult:
+    """``ralph/runs``."""
+    await workspaces.ready()
+    view = workspaces.named(params.workspace)
+    root, zone = state_root(workspaces.environment), workspaces.now().astimezone().tzinfo
+    clean = _clean(workspaces)
+
+    def read() -> RunsResult:
+        kept = read_digests(view.worktree, view.folders.state, zone)
+        waiting = runs_anywhere(every_worktree(root), zone=zone)
+        return RunsResult(
+            runs=tuple(kept_run(one, clean) for one in reversed(kept)),
+            anywhere=tuple(clean_run(one, clean) for one in waiting),
+        )
+
+    return await run_in_thread(read, name="runs")
+
+
+async def iterations(workspaces: Workspaces, params: IterationsParams) -> IterationsResult:
+    """``ralph/iterations``: one page; the rows have what figures have."""
+    await workspaces.ready()
+    view = workspaces.named(params.workspace)
+    return await run_in_thread(partial(_page, view, params), name="iterations")
+
+
+def _page(view: WorkspaceView, params: IterationsParams) -> IterationsResult:
+    worktree, state = view.worktree, view.folders.state
+    (run,) = read_runs(worktree, state, run=params.run)
+    found = find_run(worktree, state)
+    if found is not None:
+        state = StateFolder(folder=found.files.folder.parent.parent)
+    rows = with_undone(measured_rows(run), run.run, read_rollbacks(state))
+    rows = with_roll_back(rows, live=is_held(worktree.git_dir))
+    wanted = [row for row in rows if params.before is None or row.start < params.before]
+    shown = tuple(wanted[:MAX_ROWS])
+    return IterationsResult(rows=shown, older=len(wanted) - len(shown))
+
+
+async def inspect(workspaces: Workspaces, params: InspectParams) -> TextResult:
+    """``ralph/inspect``: what the verb prints; a check that found something is no failure."""
+    await workspaces.ready()
+    if params.what in {Inspection.DOCTOR, Inspection.DRY_RUN}:
+        # They ask programs that the settings of the work tree name.
+        view = await trusted_workspace(workspaces, params.workspace)
+    else:
+        view = workspaces.named(params.workspace)
+    return await _print(workspaces, view, _arguments(params))
+
+
+def _arguments(params: InspectParams) -> list[str]:
+    # An id begins with a digit, so it is never taken for a flag.
+    run = [] if params.run is None else [params.run]
+    match params.what:
+        case Inspection.DOCTOR:
+            return ["doctor"]
+        case Inspection.DRY_RUN:
+            return ["run", "--dry-run"]
+        case Inspection.WHY:
+            return ["status", "--why"]
+        case Inspection.STATS:
+            return ["runs"]
+        case Inspection.CSV | Inspection.JSON:
+            return ["export", "--format", params.what.value, *(f"--run={one}" for one in run)]
+        case Inspection.REPORT:
+            return ["report", *run]
+        case Inspection.SHOW:
+            number = [] if params.iteration is None else [str(params.iteration)]
+            return ["show", *run, *number]
+
+
+async def maintain(workspaces: Workspaces, params: MaintainParams) -> MaintainResult:
+    """``ralph/maintain``: the editor asked the user, and showed a dry run."""
+    view = await trusted_workspace(workspaces, params.workspace)
+    arguments = {Upkeep.ARCHIVE: ["archive"], Upkeep.PRUNE: ["prune", "--yes"]}[params.what]
+    arguments += ["--dry-run"] if params.dry_run else []
+    printed = await _print(workspaces, view, arguments)
+    is_nothing = False
+    if params.dry_run and params.what is Upkeep.PRUNE:
+        found = await _print(workspaces, view, [*arguments, "--json"])
+        is_nothing = not Pruned.model_validate_json(found.text).runs
+    elif not params.dry_run:
+        await view.scan()
+    return MaintainResult(text=printed.text, nothing=is_nothing)
+
+
+async def _print(workspaces: Workspaces, view: WorkspaceView, arguments: list[str]) -> TextResult:
+    environment = {**workspaces.environment, "COLUMNS": COLUMNS, "NO_COLOR": "1"}
+    run_it = partial(run_to_end, arguments, cwd=view.root, environment=environment)
+    ran = await run_in_thread(run_it, name=arguments[0])
+    if not ran.out.strip() and ran.exit_code != 0:
+        lines = [line for line in ran.error.splitlines() if not line.startswith(HELP_HINT)]
+        message = "\n".join(lines).removeprefix("ralph: ")
+        raise RalphError(message or f"ralph {arguments[0]} ended with code {ran.exit_code}")
+    return TextResult(text=ran.out)
+
+
+HANDLERS: Mapping[str, Callable[[Workspaces, Any], Awaitable[WireModel]]] = MappingProxyType(
+    {
+        "dashboard": dashboard,
+        "runs": runs,
+        "iterations": iterations,
+        "inspect": inspect,
+        "maintain": maintain,
+    }
+)
+"""By the name behind ``ralph/``."""
