@@ -8,7 +8,7 @@ import type { IterationRow, KeptRun, RunAnywhere, RunsResult } from "../generate
 import { clockTime, count, spokenDuration } from "../intl";
 import { t } from "../l10n";
 import type { FolderSnapshot } from "../state/snapshot";
-import { iterationNode, olderWords } from "../trees/iterations";
+import { costWords, iterationNode, olderWords } from "../trees/iterations";
 import type { AnywhereNode, MoreNode, Node, NodeIcon, RunNode, SectionNode } from "../trees/nodes";
 import { duration } from "../webview/model";
 
@@ -66,8 +66,7 @@ function runNode(
   const iterations =
     run.iterations === 1 ? t("1 iteration") : t("{0} iterations", count(run.iterations));
   const tasks = run.tasksDone === 1 ? t("1 task") : t("{0} tasks", count(run.tasksDone));
-  const cost =
-    run.costUsd === undefined ? "" : `${run.estimated ? "≈" : ""}$${run.costUsd.toFixed(2)}`;
+  const cost = costWords(run);
   const began = run.startedAt === undefined ? key : clockTime(run.startedAt, now);
   const pruned = run.pruned ? t("its output was deleted") : "";
   const facts = (time: string): readonly string[] =>

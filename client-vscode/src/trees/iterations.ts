@@ -82,7 +82,11 @@ function spokenRow(row: IterationRow, title: string): string {
     .join(", ");
 }
 
-function costWords({ costUsd, estimated }: IterationRow): string {
+/** `$0.42`, or `≈$0.42` where it was worked out from prices; empty where it is unknown. */
+export function costWords({
+  costUsd,
+  estimated,
+}: Pick<IterationRow, "costUsd" | "estimated">): string {
   return costUsd === undefined ? "" : `${estimated ? "≈" : ""}$${costUsd.toFixed(2)}`;
 }
 
