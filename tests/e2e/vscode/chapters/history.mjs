@@ -10,7 +10,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 
-import { until } from "../waiting.mjs";
+import { PATIENCE, until } from "../waiting.mjs";
 
 const THEMES = [
     ["Default Light Modern", "vs"],
@@ -172,9 +172,23 @@ function earlier(editor) {
     return editor.rows("Runs").filter({ hasText: "7 iterations" });
 }
 
-/** Choose from the menu of a row: by its key, since a click right after it opened is no choice. */
+/**
+ * Choose from the menu of a row, by its key, since a click right after it opened is no choice.
+ * A menu has what the row offered when it was opened: one that came too early is opened again.
+ */
 async function fromMenu(editor, row, title) {
-    await row.click({ button: "right" });
-    await editor.menuItem(title).hover();
-    await editor.press("Enter");
+    const end = Date.now() + PATIENCE;
+    for (;;) {
+        await row.click({ button: "right" });
+        try {
+            await editor.menuItem(title).hover({ timeout: 3000 });
+            await editor.press("Enter");
+            return;
+        } catch (error) {
+            if (Date.now() > end) {
+                throw error;
+            }
+            await editor.press("Escape");
+        }
+    }
 }
