@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
 
+from ralph_ls.editor.connected import missing_features
+from ralph_ls.protocol.json_output import ConnectedEditor
+from ralph_ls.store.editors import announce_editor
+from ralph_ls.store.layout import state_root
+from ralph_ls.store.run.lock import own_start_time
 from tests.engine.project_builder import end_run, make_repository, write_agent
 from tests.unit.cli.cli_runner import Ralph
 from tests.unit.cli.shell_agents import ASKER, TICK, WORKER
@@ -25,6 +32,8 @@ PRINTED = {
     "notify-test": ("notify", "test"),
     "dashboard": ("dashboard",),
     "doctor": ("doctor",),
+    "doctor-editor": ("doctor", "--editor"),
+    "propose": ("propose", "--description", "Mail", "--agent-command", "{proposer}"),
     "status": ("status", "--why"),
     "plan": ("plan",),
     "plan-all": ("plan", "--all"),
@@ -81,6 +90,15 @@ def test_every_document_fits_its_schema(
     script.write_text("exit 0\n", encoding="utf-8")
     script.chmod(0o755)
     files = {name: str(tmp_path / name) for name in ("output", "trace", "demo")}
+    files["proposer"] = write_agent(tmp_path / "proposer", "cat >/dev/null\necho '- [ ] Send it'")
+    editor = ConnectedEditor(
+        name="Vim",
+        pid=os.getpid(),
+        started=own_start_time(),
+        folders=(str(tree),),
+        missing=missing_features(types.ClientCapabilities()),
+    )
+    announce_editor(state_root(os.environ), editor)
     (tmp_path / "output").write_text(f"{REPORT}\n> {REPORT}\n", encoding="utf-8")
     (tmp_path / "trace").write_text('{"evidence": {"commits": 1}}\n', encoding="utf-8")
     for name, arguments in PRINTED.items():

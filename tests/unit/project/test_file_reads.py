@@ -49,6 +49,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "cli/topics.py": ({"read_text"}, SHIPPED),
     "cli/show/live.py": ({"open"}, NULL),
     "editor/lsp/stdio.py": ({"open"}, NULL),
+    "store/editors.py": ({"listdir"}, OURS),
     "editor/worktree/snapshot.py": ({"glob"}, "the user's own pattern for plans; opens no file"),
     "engine/agent/acp/__main__.py": ({"open"}, NULL),
     "engine/agent/acp/conversation.py": (

@@ -80,7 +80,8 @@ def _show_editors(*, as_json: bool) -> None:
 
     found = connected_editors(state_root(os.environ))
     if as_json:
-        emit_json(ConnectedEditors(editors=found).model_dump(mode="json", by_alias=True))
+        shown = ConnectedEditors(editors=found)
+        emit_json(shown.model_dump(mode="json", by_alias=True, exclude_none=True))
         return
     if not found:
         print_text("No editor is connected. See: ralph help editors")
