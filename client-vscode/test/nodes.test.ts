@@ -136,6 +136,12 @@ describe("the plan", () => {
     assert.equal(currentTask(nodes)?.task.id, "b");
   });
 
+  test("a task that was ticked while it is in work is not brought into sight", () => {
+    const ticked = { id: "a", inWork: true, state: "done" } as const;
+    assert.equal(currentTask(planNodes(withTasks(task(ticked)))), undefined);
+    assert.equal(currentTask(planNodes(withTasks(task(ticked), task({ id: "b" })))), undefined);
+  });
+
   test("the row that waits for the user comes before the one in work", () => {
     const nodes = planNodes(
       withTasks(task({ id: "a", inWork: true }), task({ id: "b", asks: true })),

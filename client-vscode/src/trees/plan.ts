@@ -32,11 +32,17 @@ export function planNodes(folder: FolderSnapshot | undefined): readonly Node[] {
   });
 }
 
-/** The row of the task in work, or of the one that waits for the user. */
+/**
+ * The row of the task in work, or of the one that waits for the user.
+ *
+ * One that the agent ticked a moment ago is not: to reveal it would open what is folded because it
+ * is done.
+ */
 export function currentTask(nodes: readonly Node[]): TaskNode | undefined {
   const tasks = [...byId(nodes).values()].filter((node) => node.kind === "task");
   return (
-    tasks.find(({ task }) => task.asks || task.blocks) ?? tasks.find(({ task }) => task.inWork)
+    tasks.find(({ task }) => task.asks || task.blocks) ??
+    tasks.find(({ task }) => task.inWork && task.state !== "done")
   );
 }
 
