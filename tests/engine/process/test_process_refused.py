@@ -65,6 +65,8 @@ async def test_a_system_without_room_says_so(
     def no_room(*_: object) -> tuple[int, int]:
         raise OSError(24, "Too many open files")
 
+    # What is started once for all agents needs pipes too.
+    open_files()
     monkeypatch.setattr(os, "pipe", no_room)
     await refused(launch_of(tmp_path, (sys.executable,), stdin=b""), "Too many open files")
 
