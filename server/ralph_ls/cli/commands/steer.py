@@ -80,8 +80,8 @@ def reset(go_on: Continue = None, as_json: Json = False) -> None:
 def answer(text: OptionalText = None, go_on: Continue = None, as_json: Json = False) -> None:
     """Answer the question the run waits for.
 
-    Without TEXT, shows the question and its numbered options, and asks for the answer. A number
-    stands for the option that it has there.
+    Without TEXT, shows the question and its numbered options, and asks for the answer. An
+    option can be chosen by its number.
     """
     words = _chosen(_words(text)) if text else _words([_ask_for_answer(as_json=as_json)])
     _finish(steering.answer(command_context("answer"), words), go_on, as_json=as_json)
@@ -153,11 +153,9 @@ def _is_wanted(done: str) -> bool:
 
 def _ask_for_answer(*, as_json: bool) -> str:
     """Show the open question with its numbered options, and ask."""
-    from ralph_ls.cli.overview import open_question
     from ralph_ls.core.views.panel.question import answer_of, listed_choices, question_lines
 
-    place = current_worktree()
-    question = open_question(place.worktree.root, place.require_run())
+    question = _open_question()
     if question is None:
         raise NoEngine("no question is open; see: ralph status")
     options = listed_choices(question)
@@ -170,15 +168,20 @@ def _ask_for_answer(*, as_json: bool) -> str:
 
 
 def _chosen(typed: str) -> str:
-    """The option that a number stands for, else what was typed."""
+    """The option with the number that was typed, or the text as typed."""
     if not typed.isdecimal():
         return typed
-    from ralph_ls.cli.overview import open_question
     from ralph_ls.core.views.panel.question import answer_of, listed_choices
 
-    place = current_worktree()
-    question = open_question(place.worktree.root, place.require_run())
+    question = _open_question()
     return typed if question is None else answer_of(listed_choices(question), typed)
+
+
+def _open_question() -> str | None:
+    from ralph_ls.cli.overview import open_question
+
+    place = current_worktree()
+    return open_question(place.worktree.root, place.require_run())
 
 
 def _words(text: list[str]) -> str:
