@@ -38,14 +38,6 @@ SOCKET = "server"
 
 CLIENTS = ("eglot", "lsp-mode")
 
-CONFIG = """\
-profile = "fixplan"
-agent = "command"
-
-[agents.command]
-argv = ["{agent}"]
-"""
-
 AGENT = """\
 if [ "$RALPH_START" = 1 ]; then
   say 'Looking around.'; work; commit
@@ -183,8 +175,7 @@ def what_is_missing() -> str | None:
 def project(ralph: Ralph, tmp_path: Path) -> Iterator[Project]:
     """A repository whose agent asks once; an engine that an editor started ends with it."""
     made = Project(ralph, tmp_path)
-    config = CONFIG.format(agent=made.kept / "bin" / "agent")
-    made.plan("First task", files={".ralph/config.toml": config}).agent(AGENT)
+    made.plan("First task", files={".ralph/config.toml": made.settings()}).agent(AGENT)
     assert made.tell("allow", "--yes").exit_code == 0
     yield made
     end_run(made.repository)

@@ -151,6 +151,11 @@ class Project:
         self.command = write_agent(self.kept / "bin", prelude + body)
         return self
 
+    def settings(self, profile: str = "fixplan") -> str:
+        """A config file that names the profile, and the agent as the command to run."""
+        agent = self.kept / "bin" / "agent"
+        return f'profile = "{profile}"\nagent = "command"\n\n[agents.command]\nargv = ["{agent}"]\n'
+
     def run_claude(self, body: str, *arguments: str) -> Completed:
         """A run to its end with a ``claude`` on PATH that is this script."""
         if not self.repository.exists():

@@ -21,14 +21,6 @@ pytestmark = pytest.mark.slow
 
 PLAN, DECIDE = "@fix_plan.md", ".ralph/decide.txt"
 
-CONFIG = """\
-profile = "fixplan"
-agent = "command"
-
-[agents.command]
-argv = ["{agent}"]
-"""
-
 ASKS = "work; commit; say '<promise>DECIDE:{}</promise>'; exit"
 FINISHES = "work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'"
 
@@ -214,7 +206,7 @@ def test_a_plan_is_outlined_folded_completed_and_its_ids_are_renamed(project: Pr
 
 def test_stories_have_lenses_and_actions_and_other_json_has_no_server(project: Project) -> None:
     text = text_of(story("US-1"), story("US-2", **RETURNED))
-    config = CONFIG.format(agent=project.kept / "bin" / "agent").replace("fixplan", "stories")
+    config = project.settings("stories")
     project.plan("Unused", files={".ralph/config.toml": config, "ralph/tasks.json": text})
     other = project.repository / "package.json"
     other.write_text("{}", encoding="utf-8")
@@ -244,8 +236,7 @@ def test_a_file_of_no_loop_starts_no_server(tmp_path: Path) -> None:
 
 def lay_out(project: Project, agent: str, *, allowed: bool = True) -> Path:
     """A repository whose settings name the agent; gives its plan."""
-    config = CONFIG.format(agent=project.kept / "bin" / "agent")
-    project.plan("First task", files={".ralph/config.toml": config}).agent(agent)
+    project.plan("First task", files={".ralph/config.toml": project.settings()}).agent(agent)
     if allowed:
         assert project.tell("allow", "--yes").exit_code == 0
     return project.file(PLAN)

@@ -30,20 +30,11 @@ fi
 work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'
 """
 
-CONFIG = """\
-profile = "fixplan"
-agent = "command"
-
-[agents.command]
-argv = ["{agent}"]
-"""
-
 
 @pytest.fixture
 def project(ralph: Ralph, tmp_path: Path) -> Iterator[Project]:
     made = Project(ralph, tmp_path)
-    config = CONFIG.format(agent=made.kept / "bin" / "agent")
-    made.plan("First task", files={".ralph/config.toml": config}).agent(AGENT)
+    made.plan("First task", files={".ralph/config.toml": made.settings()}).agent(AGENT)
     yield made
     end_run(made.repository)
 
