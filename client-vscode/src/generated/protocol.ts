@@ -693,6 +693,12 @@ export interface Config {
   /** Whether the loop pushes the branch after each iteration. */
   readonly push: boolean;
   /**
+   * Number of tasks worked on side by side, each in a separate work tree. Unset: one at a time,
+   * in yours.
+   */
+  readonly parallel?: number;
+  readonly lane: LaneConfig;
+  /**
    * The branch that a run works on; `auto` makes `ralph/<date>-<task>`, and the run switches
    * back at its end. Unset: the current branch.
    */
@@ -1682,6 +1688,197 @@ export interface KeptRun {
   readonly pruned: boolean;
 }
 
+/** How tasks are worked on side by side: the work tree of each, and where it is merged. */
+export interface LaneConfig {
+  /**
+   * Command that prepares each work tree, such as npm ci. It runs without a shell, and only
+   * after you have approved it.
+   */
+  readonly setup: readonly string[];
+  /** Files that git ignores and each work tree gets a copy of, such as .env. */
+  readonly files: readonly string[];
+  /** Branch to merge into. Unset: ralph/session-RUN. */
+  readonly onto?: string;
+  /** Merge into the branch that is checked out, which moves forward with each task. */
+  readonly direct: boolean;
+}
+
+/** The lane is closed without a merge: its task was given up, or nothing had been done. */
+export interface LaneDropped {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  /** Number of the lane; a later task may get it again. */
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly kind: "laneDropped";
+  readonly message: string;
+}
+
+/** The task's commits are on the branch. */
+export interface LaneMerged {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  /** Number of the lane; a later task may get it again. */
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly kind: "laneMerged";
+  readonly head: string;
+  readonly commits: number;
+  /** The plan on the branch after that. */
+  readonly counts: PlanCountsView;
+  /** Why the lane's work tree stays; Absent: it is removed. */
+  readonly kept?: string;
+}
+
+/** The lane waits for its user and keeps everything; the others continue. */
+export interface LaneParked {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  /** Number of the lane; a later task may get it again. */
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly kind: "laneParked";
+  /** Why, and what to do next. */
+  readonly message: string;
+}
+
+/** The lane's run is over. */
+export interface LaneRunEnded {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  /** Number of the lane; a later task may get it again. */
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly kind: "laneRunEnded";
+  readonly laneRun: string;
+  readonly reason: EndReason;
+  readonly message: string;
+  /** Those of this run that count. */
+  readonly iterations: number;
+  readonly usage?: Usage;
+  readonly seconds: number;
+}
+
+/** A run for the task has begun in the lane. */
+export interface LaneRunStarted {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  /** Number of the lane; a later task may get it again. */
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly kind: "laneRunStarted";
+  /** Id of that run. */
+  readonly laneRun: string;
+  /** Commit from which the lane's branch was made. */
+  readonly base: string;
+  /** Number of iterations it may use; Absent: no limit of iterations. */
+  readonly limit?: number;
+}
+
+/** A lane takes a task; its work tree and its run follow. */
+export interface LaneStarted {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  /** Number of the lane; a later task may get it again. */
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly kind: "laneStarted";
+  readonly branch: string;
+  /** Absolute path. */
+  readonly worktree: string;
+}
+
+/** Where a lane of a parallel run is. */
+export const LANE_STATES = [
+  /** Its run works on the task, or is about to. */
+  "working",
+  /** The task is done in the lane, and the merge is due. */
+  "queued",
+  /** Its commits are rebased and validated; the branch is about to move. */
+  "merging",
+  "merged",
+  /** It waits for its user. */
+  "parked",
+  /** It is closed without a merge. */
+  "dropped",
+] as const;
+export type LaneState = (typeof LANE_STATES)[number];
+
+/** A lane of a parallel run: one task in a separate work tree. */
+export interface LaneView {
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly state: LaneState;
+  readonly branch: string;
+  readonly worktree: string;
+  /** Id of its newest run; Absent: it has not begun. */
+  readonly run?: string;
+  /** How many runs it has had. */
+  readonly runs: number;
+  /** Commit from which the branch was made. */
+  readonly base?: string;
+  /** Number of iterations that its present run may use. */
+  readonly limit?: number;
+  /** Why its last run ended; Absent: it works. */
+  readonly end?: EndReason;
+  /** Why it is parked or dropped, or why its run ended. */
+  readonly message: string;
+  readonly phase: Phase;
+  readonly phaseReason?: string;
+  readonly until?: string;
+  /** What its run asks. */
+  readonly question?: string;
+  /** Why it was not merged. */
+  readonly problem?: MergeProblem;
+  /** How many merges were refused since it was started. */
+  readonly refusals: number;
+  /** Files with conflicts. */
+  readonly paths: readonly string[];
+  /** How many of its engines died. */
+  readonly crashes: number;
+  readonly onto?: string;
+  /** Commit on the branch that has its work. */
+  readonly head?: string;
+  readonly commits: number;
+  /** Of all its runs that are over. */
+  readonly iterations: number;
+  readonly usage?: Usage;
+  readonly startedAt: string;
+  readonly endedAt?: string;
+  /** Why its work tree stays after the merge. */
+  readonly kept?: string;
+}
+
+/** The lane's run waits, for its user or for time; or continues. */
+export interface LaneWaiting {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  /** Number of the lane; a later task may get it again. */
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly kind: "laneWaiting";
+  /** `waiting`, `parked` or `paused`; `running` where it continues. */
+  readonly phase: Phase;
+  readonly reason?: string;
+  readonly until?: string;
+  /** The question that it is parked on. */
+  readonly question?: string;
+}
+
 /** The newest settled iteration, as a viewer shows it. */
 export interface LastIteration {
   readonly iteration: number;
@@ -1736,6 +1933,51 @@ export interface MaintainResult {
   readonly text: string;
   /** There is nothing to do. */
   readonly nothing: boolean;
+}
+
+/** Why the work of a lane was not merged. */
+export const MERGE_PROBLEMS = [
+  /** The same lines were changed by another lane that was merged before. */
+  "conflict",
+  /** Validation of the merged result failed. */
+  "validation",
+  /** Files of the lane have conflict markers. */
+  "unresolved",
+  /** The branch cannot be moved: its history is another one, or files are in the way. */
+  "branch",
+] as const;
+export type MergeProblem = (typeof MERGE_PROBLEMS)[number];
+
+/** The lane's work was not merged. */
+export interface MergeRefused {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  /** Number of the lane; a later task may get it again. */
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly kind: "mergeRefused";
+  readonly problem: MergeProblem;
+  readonly message: string;
+  /** Files with conflicts, at most 50. */
+  readonly paths: readonly string[];
+}
+
+/** The lane's commits, rebased and validated, are about to become the end of the branch. */
+export interface MergeStarted {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  /** Number of the lane; a later task may get it again. */
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly kind: "mergeStarted";
+  /** Commit at which the branch is. */
+  readonly onto: string;
+  /** Commit at which it will be. */
+  readonly head: string;
 }
 
 /** Some messages of the agent, in their order; frames as for `ralph/output`. */
@@ -2865,6 +3107,8 @@ export interface RunState {
   readonly warnings: readonly Warned[];
   /** The last five failures outside any iteration: of a command of `on_…` or a comment. */
   readonly outsideFailures: readonly Warned[];
+  /** Of a parallel run, one for each task that was started, in that order. */
+  readonly lanes: readonly LaneView[];
   readonly end?: End;
 }
 
@@ -3713,6 +3957,15 @@ export type Event =
   | CommandRejected
   | NoteAdded
   | Warned
+  | LaneStarted
+  | LaneRunStarted
+  | LaneWaiting
+  | LaneRunEnded
+  | MergeStarted
+  | MergeRefused
+  | LaneMerged
+  | LaneParked
+  | LaneDropped
   | IterationEnded
   | RunEnded;
 

@@ -152,6 +152,29 @@ def run_verb(
             show_default="the current one",
         ),
     ] = None,
+    parallel: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Work on N tasks at once, each in a separate work tree.",
+            show_default="from the settings, else 1",
+        ),
+    ] = None,
+    onto: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BRANCH",
+            help="With --parallel: merge the tasks into this branch.",
+            show_default="ralph/session-RUN",
+        ),
+    ] = None,
+    direct: Annotated[
+        bool,
+        typer.Option(
+            "--direct", help="With --parallel: merge into the branch that is checked out."
+        ),
+    ] = False,
     push: Annotated[
         bool | None,
         typer.Option("--push/--no-push", help="Push the branch after each iteration, or never."),
@@ -228,6 +251,9 @@ def run_verb(
         "timeouts.iteration": duration("--timeout", timeout),
         "push": push,
         "work_branch": branch,
+        "parallel": parallel,
+        "lane.onto": onto,
+        "lane.direct": direct or None,
         "on_halt": on_halt,
         "review_points.every": review_every,
         "models.every": model,

@@ -26,7 +26,7 @@ from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.panel.panel import panel
 from ralph_ls.core.views.panel.rows import plan_rows
 from ralph_ls.core.views.screen.activity import Activity, after_message
-from ralph_ls.core.views.text.event_lines import Weight
+from ralph_ls.core.views.text.event_weights import Weight
 from ralph_ls.editor.worktree.follower import WorktreeFollower
 from ralph_ls.editor.worktree.scanner import WorktreeScanner
 from ralph_ls.editor.worktree.snapshot import (

@@ -7,7 +7,7 @@ beside its colour.
 
 from __future__ import annotations
 
-from ralph_ls.core.views.text.event_lines import Weight
+from ralph_ls.core.views.text.event_weights import Weight
 from ralph_ls.protocol.lsp.panel import Tone
 
 TONE_STYLES = {

@@ -15,13 +15,15 @@ from rich.text import Text
 from ralph_ls.cli.show.key_actions import KeyActions
 from ralph_ls.cli.show.renderers import decoders, lines_of
 from ralph_ls.core.loop.fold import active_seconds, apply
+from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.loop.rules.agent_choice import worker_words
 from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_program_output
 from ralph_ls.core.views.model.tasks import attempt_words
 from ralph_ls.core.views.model.words import iteration_words, request_words, with_mode
 from ralph_ls.core.views.screen.headline import pauses_later
-from ralph_ls.core.views.text.event_lines import Weight
+from ralph_ls.core.views.text.event_weights import Weight
+from ralph_ls.core.views.text.lanes import lane_rows
 from ralph_ls.core.views.text.status import deadline, left_words, wait_words
 from ralph_ls.core.views.text.summary import (
     cost_of,
@@ -155,22 +157,37 @@ class LiveRenderer:
             if agent is not None and (who := worker_words(state.config, agent.agent, agent.model)):
                 ends = f"{who}; {ends}"
             table.add_row("Agent", Text(escape_control_chars(ends)))
+        for lane, task, doing in lane_rows(state, zone=self._clock.local().tzinfo):
+            name = f"Lane {lane}" if lane.isdigit() else "Parked"
+            table.add_row(name, Text(escape_control_chars(f"{task} · {doing}")))
+        if is_parallel(state.config):
+            self._add_plan(table, state)
+            self._add_totals(table, state)
+            return Group(Text("─" * 40, style="dim"), table, *self._footer())
         started = None if state.current is None else state.current.started
         attempt, title = attempt_words(state), "-"
         if started is not None and started.task is not None:
             title = with_mode(escape_control_chars(started.task.title), started.mode)
         table.add_row("Task", Text(f"{title} · {attempt}" if attempt else title))
-        done, required = state.counts.required_done, state.counts.required
-        if state.request is None:
-            table.add_row("Plan", f"{done}/{required} tasks done")
-        else:
-            table.add_row("Request", Text(request_words(state.request)))
+        self._add_plan(table, state)
         breaker = state.breaker
         words = Text(BREAKER_WORDS[breaker.state], style=BREAKER_STYLES[breaker.state])
         if breaker.state is not BreakerState.CLOSED:
             words.append(f"  {escape_control_chars(breaker.reason)}", style="")
         table.add_row("Breaker", words)
         table.add_row("Tests", _tests(state))
+        self._add_totals(table, state)
+        return Group(Text("─" * 40, style="dim"), table, *self._footer())
+
+    @staticmethod
+    def _add_plan(table: Table, state: RunState) -> None:
+        done, required = state.counts.required_done, state.counts.required
+        if state.request is None:
+            table.add_row("Plan", f"{done}/{required} tasks done")
+        else:
+            table.add_row("Request", Text(request_words(state.request)))
+
+    def _add_totals(self, table: Table, state: RunState) -> None:
         # Between two events of a long iteration time passes.
         seconds, config = active_seconds(state, self._clock.now()), state.config
         table.add_row("Time", duration_words(seconds, config.max_duration))
@@ -179,7 +196,6 @@ class LiveRenderer:
             table.add_row("Cost", cost)
         if tokens := tokens_words(tokens_of(state.usage), config.max_tokens):
             table.add_row("Tokens", tokens)
-        return Group(Text("─" * 40, style="dim"), table, *self._footer())
 
     def _footer(self) -> list[Text]:
         """The keys, or the line that is being typed."""

@@ -16,7 +16,8 @@ from ralph_ls.core.views.model.control_chars import (
     escape_json,
     escape_program_output,
 )
-from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
+from ralph_ls.core.views.text.event_lines import event_line
+from ralph_ls.core.views.text.event_weights import EventLine, Weight
 from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.config.notify import BELL

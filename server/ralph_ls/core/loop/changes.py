@@ -33,6 +33,7 @@ from ralph_ls.protocol.run.state import (
     End,
     FailedValidation,
     IterationFacts,
+    LaneView,
     LastIteration,
     NoteView,
     Question,
@@ -44,7 +45,10 @@ from ralph_ls.protocol.run.values import (
     Baseline,
     Breaker,
     BreakerState,
+    EndReason,
     Evidence,
+    LaneState,
+    MergeProblem,
     Phase,
     PlanCountsView,
     RunChoices,
@@ -132,6 +136,7 @@ class RunChanges(TypedDict, total=False):
     commands: tuple[str, ...]
     warnings: tuple[Warned, ...]
     outside_failures: tuple[Warned, ...]
+    lanes: tuple[LaneView, ...]
     end: End | None
 
 
@@ -194,3 +199,30 @@ def replace_iteration(
 def replace_breaker(breaker: Breaker, **changes: Unpack[BreakerChanges]) -> Breaker:
     """A copy of the breaker with these fields replaced."""
     return breaker.model_copy(update=changes)
+
+
+class LaneChanges(TypedDict, total=False):
+    """Fields of ``LaneView`` that events change."""
+
+    state: LaneState
+    run: str | None
+    runs: int
+    base: str | None
+    limit: int | None
+    end: EndReason | None
+    message: str
+    phase: Phase
+    phase_reason: str | None
+    until: Timestamp | None
+    question: str | None
+    problem: MergeProblem | None
+    refusals: int
+    paths: tuple[str, ...]
+    crashes: int
+    onto: str | None
+    head: str | None
+    commits: int
+    iterations: int
+    usage: Usage | None
+    ended_at: Timestamp | None
+    kept: str | None

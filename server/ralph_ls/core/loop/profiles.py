@@ -239,3 +239,8 @@ def to_tables(dotted: Mapping[str, Any]) -> dict[str, Any]:
             table = table.setdefault(name, {})
         table[last] = value
     return nested
+
+
+def is_parallel(config: Config) -> bool:
+    """Whether a run with these settings works on several tasks at once, each in a lane."""
+    return config.parallel is not None and config.parallel > 1

@@ -24,9 +24,12 @@ from ralph_ls.core.loop.effects import (
 )
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.loop.inputs import IterationRead, Prepared
+from ralph_ls.core.loop.parallel.effects import LaneEffect
+from ralph_ls.core.loop.parallel.schedule import OpenTask
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import Event
 from ralph_ls.protocol.run.state import CurrentIteration, RunState
+from ralph_ls.protocol.run.values import PlanCountsView
 
 EventType = TypeVar("EventType", bound=Event)
 
@@ -73,7 +76,7 @@ class Awaits(StrEnum):
     NOTHING = "nothing: the run has ended"
 
 
-_ANSWERS: dict[type[Effect], Awaits] = {
+_ANSWERS: dict[type[Effect | LaneEffect], Awaits] = {
     PrepareIteration: Awaits.PREPARED,
     ClaimTask: Awaits.CLAIM,
     LaunchAgent: Awaits.LAUNCH,
@@ -86,6 +89,27 @@ _ANSWERS: dict[type[Effect], Awaits] = {
     WatchHaltFiles: Awaits.PERSON,
     Finish: Awaits.NOTHING,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchFacts:
+    """What a parallel run knows between inputs, beside its lanes."""
+
+    tasks: tuple[OpenTask, ...] | None = None
+    """The open tasks at the end of the branch; None: they are being read."""
+    counts: PlanCountsView = PlanCountsView.model_construct()
+    """The plan there, in numbers."""
+    opening: frozenset[str] = frozenset()
+    """Ids of the tasks whose lanes are being opened."""
+    merging: str | None = None
+    """Id of the task whose lane is being rebased or merged."""
+    deferred: frozenset[str] = frozenset()
+    """Ids of the tasks whose merge waits for a repair of the same files."""
+    told: frozenset[str] = frozenset()
+    """Ids of the tasks whose lanes were told to pause for another's usage limit, or to stop
+    because nobody answers."""
+    fatal: str = ""
+    """Why no further lane is opened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +128,8 @@ class LoopState:
     """The agent was ordered to end."""
     has_begun: bool = False
     """This engine has begun an iteration."""
+    branch: BranchFacts = BranchFacts()
+    """Of a parallel run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,17 +141,17 @@ class Step:
 
     state: LoopState
     events: tuple[Event, ...] = ()
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[Effect | LaneEffect, ...] = ()
     ignored: str | None = None
     """Why the input was ignored; None where it was not."""
 
     @property
-    def first(self) -> tuple[Effect, ...]:
+    def first(self) -> tuple[Effect | LaneEffect, ...]:
         """Halt files and marks in the plan, which must exist before the journal names them."""
         return tuple(effect for effect in self.effects if isinstance(effect, EFFECTS_BEFORE_EVENTS))
 
     @property
-    def then(self) -> tuple[Effect, ...]:
+    def then(self) -> tuple[Effect | LaneEffect, ...]:
         return tuple(
             effect for effect in self.effects if not isinstance(effect, EFFECTS_BEFORE_EVENTS)
         )
@@ -139,7 +165,7 @@ class StepDraft:
         # The journal keeps milliseconds, and a fold over it must yield exactly this state.
         self.now = now.replace(microsecond=now.microsecond // 1000 * 1000)
         self._events: list[Event] = []
-        self._effects: list[Effect] = []
+        self._effects: list[Effect | LaneEffect] = []
         self._ignored: str | None = None
         self._run_id = state.run.run
 
@@ -187,7 +213,7 @@ class StepDraft:
         self._state = replace(self._state, run=apply(self._state.run, event))
         return event
 
-    def order(self, effect: Effect) -> None:
+    def order(self, effect: Effect | LaneEffect) -> None:
         """Order an effect; for one that has an answer, await that."""
         self._effects.append(effect)
         self.expect(_ANSWERS.get(type(effect), self._state.awaits))
@@ -209,6 +235,10 @@ class StepDraft:
     def hold_prepared(self, prepared: Prepared | None) -> None:
         """Hold the facts with which the next iteration begins until its task is claimed."""
         self._state = replace(self._state, prepared=prepared)
+
+    def hold_branch(self, facts: BranchFacts) -> None:
+        """Hold what a parallel run knows of its branch."""
+        self._state = replace(self._state, branch=facts)
 
     def mark_agent(self, *, stopping: bool) -> None:
         self._state = replace(self._state, stopping_agent=stopping)

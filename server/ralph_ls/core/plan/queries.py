@@ -187,7 +187,7 @@ def next_task(
     if not ready and waits_for:
         taken = {task.id for task in candidates}
         ready = [task for task in candidates if _all_needed(task.id, waits_for) <= taken]
-    return min(ready, key=_urgency, default=None)
+    return min(ready, key=urgency, default=None)
 
 
 def _all_needed(task_id: str, waits_for: Mapping[str, Collection[str]]) -> set[str]:
@@ -243,7 +243,8 @@ _PRIORITY_ORDER = {Priority.P0: 0, Priority.P1: 1, None: 1, Priority.P2: 2}
 _NUMBERED = re.compile(r"([0-9a-f]{8}|[A-Z][A-Z0-9]*-[0-9]+|T[0-9]{3,4})-[0-9]+")
 
 
-def _urgency(task: Task) -> tuple[bool, bool, int]:
+def urgency(task: Task) -> tuple[bool, bool, int]:
+    """The sort key of an open task: what is taken first sorts first (see ``next_task``)."""
     is_waiting = task.state is not TaskState.IN_PROGRESS
     return (task.optional, is_waiting, _PRIORITY_ORDER[task.priority])
 

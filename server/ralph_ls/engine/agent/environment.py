@@ -32,8 +32,8 @@ from ralph_ls.store.run.ancestry import MARKER
 _EDITOR_PREFIXES = ("VSCODE_", "ELECTRON_")
 _INTERPRETER_NAMES = frozenset({"PYTHONPATH", "PYTHONHOME"})
 _OWN_PREFIX = "RALPH_"
-_KEPT_PREFIX = "RALPH_DEMO_"
-"""Variables by which the user controls the demo agent, such as its pace."""
+_KEPT_PREFIX = ("RALPH_DEMO_", "RALPH_LANE")
+"""Variables by which the user controls the demo agent, such as its pace; the number of a lane."""
 
 
 def agent_environment(

@@ -43,6 +43,7 @@ from ralph_ls.core.loop.effects import (
     WriteDecide,
 )
 from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, WaitElapsed
+from ralph_ls.core.loop.parallel.effects import LaneEffect
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration.agent_logs import log_events
 from ralph_ls.engine.iteration.iteration import IterationWork
@@ -144,7 +145,7 @@ class EffectRunner:
         self._saved = 0
         self._hurry: asyncio.TimerHandle | None = None
 
-    def perform(self, effect: Effect, run: RunState) -> None:
+    def perform(self, effect: Effect | LaneEffect, run: RunState) -> None:
         """Begin an effect; what comes of it is delivered as an input."""
         match effect:
             case PrepareIteration():
@@ -203,7 +204,7 @@ class EffectRunner:
         self._end_timer()
         self._deliver(WaitElapsed())
 
-    def write_first(self, effects: Iterable[Effect]) -> str | None:
+    def write_first(self, effects: Iterable[Effect | LaneEffect]) -> str | None:
         """Write what has to exist before the journal reports it; the first problem, if any."""
         problems = (self._write(effect) for effect in effects)
         return next((problem for problem in problems if problem is not None), None)
@@ -339,7 +340,7 @@ class EffectRunner:
         self._deliver(launched)
         self._deliver(await ended)
 
-    def _write(self, effect: Effect) -> str | None:
+    def _write(self, effect: Effect | LaneEffect) -> str | None:
         """Write a halt file or the plan, at once; the problem in words, if there is one."""
         root, paths = self._workspace.root, self._workspace.config.paths
         if self._workspace.is_gone():

@@ -99,7 +99,13 @@ def refusal_of(command: Command, workspace: Workspace, run: RunState) -> Command
 def _known(workspace: Workspace, run: RunState) -> WorktreeRuns:
     agent = None if run.current is None else run.current.agent
     return WorktreeRuns(
-        ids=frozenset({workspace.run, *workspace.state.run_ids()}),
+        ids=frozenset(
+            {
+                workspace.run,
+                *workspace.state.run_ids(),
+                *(lane.run for lane in run.lanes if lane.run is not None),
+            }
+        ),
         live=workspace.run,
         engine=(os.getpid(), own_start_time()),
         agent=None if agent is None else (agent.pid, agent.process_start_time),

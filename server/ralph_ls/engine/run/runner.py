@@ -20,6 +20,7 @@ import functools
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ from ralph_ls.core.loop.inputs import (
     Started,
 )
 from ralph_ls.core.loop.machine.reducer import step
+from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.engine.clock import Clock, SystemClock
 from ralph_ls.engine.process.event_loop import (
@@ -127,6 +129,9 @@ _NEEDS_FILES = (PrepareIteration, LaunchAgent, ReadIteration)
 class Engine:
     """One run under one process, from its first input to its end."""
 
+    step: Callable[[LoopState, Any, datetime], Step] = staticmethod(step)
+    """The reducer."""
+
     def __init__(
         self,
         workspace: Workspace,
@@ -207,12 +212,12 @@ class Engine:
 
     def _take(self, given: Input) -> None:
         given = redact_value(given, self._workspace.redactor.redact)
-        taken = step(self._state, given, self._clock.now())
+        taken = self.step(self._state, given, self._clock.now())
         if problem := self._performer.write_first(taken.first):
             if self._state.awaits is Awaits.START:
                 raise StateUnusable(problem)
             # No event may report a file that does not exist.
-            taken = step(self._state, self._performer.failure(problem), self._clock.now())
+            taken = self.step(self._state, self._performer.failure(problem), self._clock.now())
         taken = _with_survivors(taken)
         try:
             self._journal.append(taken.events)
@@ -268,7 +273,7 @@ class Engine:
 
     def _say_why(self, error: StateUnusable) -> None:
         """Leave in the journal why the run ends: where its news had no room, this may have."""
-        taken = step(self._state, EffectFailed(message=error.message), self._clock.now())
+        taken = self.step(self._state, EffectFailed(message=error.message), self._clock.now())
         with contextlib.suppress(StateUnusable):
             self._journal.append(taken.events)
 
@@ -418,7 +423,7 @@ def run_engine(
         try:
             engine_state = LoopState(run=start.run_state)
             make_engine = functools.partial(
-                Engine,
+                _engine_of(start),
                 workspace,
                 journal=journal,
                 state=engine_state,
@@ -429,6 +434,20 @@ def run_engine(
             return run_to_end(_run(make_engine, replace(start, first=first), keeper))
         finally:
             journal.close()
+
+
+def _engine_of(start: Start) -> Callable[..., Engine]:
+    """The engine of the run; raises a ``RalphError`` where it cannot work on tasks in parallel."""
+    if not is_parallel(start.workspace.config):
+        return Engine
+    from ralph_ls.engine.parallel.effect_runner import LaneEffectRunner
+    from ralph_ls.engine.parallel.engine import ParallelEngine
+    from ralph_ls.engine.parallel.merge_branch import require_parallel
+
+    facts = start.first.facts
+    require_parallel(start.workspace, facts.head)
+    performer = functools.partial(LaneEffectRunner, overrides=facts.overrides)
+    return functools.partial(ParallelEngine, performer_type=performer)
 
 
 def _with_kept_settings(start: Start) -> Started | Resumed:

@@ -6,7 +6,6 @@ A profile's own values are in ``core.loop.profiles``; here are only names, types
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -19,6 +18,7 @@ from ralph_ls.protocol.config.renamed import with_new_keys
 from ralph_ls.protocol.config.tables import (
     BeadsConfig,
     Duration,
+    LaneConfig,
     ModelsConfig,
     PlanConfig,
     PriceConfig,
@@ -27,6 +27,7 @@ from ralph_ls.protocol.config.tables import (
     SignalWord,
     StateConfig,
     TreePath,
+    names_a_branch,
 )
 from ralph_ls.protocol.plan import FORMS, read_reference
 
@@ -44,21 +45,8 @@ def _names_an_issue(text: str) -> str:
     return text.strip()
 
 
-def names_a_branch(text: str) -> str:
-    """The text as it is; raises ValueError where no branch can have that name."""
-    if text and not _BRANCH.fullmatch(text):
-        raise ValueError(f"{text!r} cannot be the name of a branch; write auto, or such as my-work")
-    return text
-
-
 AUTO_BRANCH = "auto"
 """The branch ``ralph/<date>-<task>``."""
-
-_BRANCH = re.compile(
-    r"(?!-)(?!.*(?:\.\.|//|/\.|@\{|\.lock(?:/|$)))(?!\.)"
-    r"[^\x00-\x20\x7f~^:?*\[\\]{0,199}[^\x00-\x20\x7f~^:?*\[\\./]"
-)
-"""Names that ``git check-ref-format`` takes, up to a length that all file systems take."""
 
 
 class ProfileName(StrEnum):
@@ -455,6 +443,14 @@ class Config(StrictWireModel):
     commits: Committer = Committer.AGENT
     push: bool = False
     """Whether the loop pushes the branch after each iteration."""
+    parallel: int | None = Field(
+        default=None, ge=1, le=64, exclude_if=lambda number: number is None
+    )
+    """Number of tasks worked on side by side, each in a separate work tree. Unset: one at a time,
+    in yours."""
+    lane: LaneConfig = Field(
+        default=LaneConfig.model_construct(), exclude_if=lambda lane: lane == LaneConfig()
+    )
     work_branch: Annotated[str, AfterValidator(names_a_branch)] | None = None
     """The branch that a run works on; ``auto`` makes ``ralph/<date>-<task>``, and the run switches
     back at its end. Unset: the current branch."""

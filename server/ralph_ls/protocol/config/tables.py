@@ -136,6 +136,34 @@ IssueId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")]
 """The id of an issue, which never looks like a flag."""
 
 
+def names_a_branch(text: str) -> str:
+    """The text as it is; raises ValueError where no branch can have that name."""
+    if text and not _BRANCH.fullmatch(text):
+        raise ValueError(f"{text!r} cannot be the name of a branch; write auto, or such as my-work")
+    return text
+
+
+_BRANCH = re.compile(
+    r"(?!-)(?!.*(?:\.\.|//|/\.|@\{|\.lock(?:/|$)))(?!\.)"
+    r"[^\x00-\x20\x7f~^:?*\[\\]{0,199}[^\x00-\x20\x7f~^:?*\[\\./]"
+)
+"""Names that ``git check-ref-format`` takes, up to a length that all file systems take."""
+
+
+class LaneConfig(StrictWireModel):
+    """How tasks are worked on side by side: the work tree of each, and where it is merged."""
+
+    setup: tuple[str, ...] = ()
+    """Command that prepares each work tree, such as npm ci. It runs without a shell, and only after
+    you have approved it."""
+    files: tuple[TreePath, ...] = ()
+    """Files that git ignores and each work tree gets a copy of, such as .env."""
+    onto: Annotated[str, AfterValidator(names_a_branch)] | None = None
+    """Branch to merge into. Unset: ralph/session-RUN."""
+    direct: bool = False
+    """Merge into the branch that is checked out, which moves forward with each task."""
+
+
 class BeadsConfig(StrictWireModel):
     """Which issues of ``bd`` a run works on."""
 

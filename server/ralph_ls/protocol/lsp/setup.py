@@ -13,8 +13,8 @@ from pydantic import AfterValidator, Field
 
 from ralph_ls.protocol.base import StrictWireModel, WireModel, WorkspaceParams
 from ralph_ls.protocol.config.agent import PromptBy
-from ralph_ls.protocol.config.config import ProfileName, names_a_branch
-from ralph_ls.protocol.config.tables import Duration, SignalWord, TreePath
+from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.config.tables import Duration, SignalWord, TreePath, names_a_branch
 from ralph_ls.protocol.run.commands import MAX_TEXT
 from ralph_ls.protocol.task_words import Priority
 

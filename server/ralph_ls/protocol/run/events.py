@@ -43,6 +43,17 @@ from ralph_ls.protocol.run.iteration_events import (
     TaskSetAside,
     Validated,
 )
+from ralph_ls.protocol.run.lane_events import (
+    LaneDropped,
+    LaneMerged,
+    LaneParked,
+    LaneRunEnded,
+    LaneRunStarted,
+    LaneStarted,
+    LaneWaiting,
+    MergeRefused,
+    MergeStarted,
+)
 from ralph_ls.protocol.run.values import EndReason, Phase, PlanCountsView, RemovedTask, RunChoices
 
 
@@ -149,6 +160,15 @@ __all__ = [
     "CommandAccepted",
     "CommandRejected",
     "NoteAdded",
+    "LaneStarted",
+    "LaneRunStarted",
+    "LaneWaiting",
+    "LaneRunEnded",
+    "MergeStarted",
+    "MergeRefused",
+    "LaneMerged",
+    "LaneParked",
+    "LaneDropped",
     "Event",
     "EVENT_TYPES",
     "EVENT_KINDS",
@@ -302,6 +322,15 @@ Event = (
     | CommandRejected
     | NoteAdded
     | Warned
+    | LaneStarted
+    | LaneRunStarted
+    | LaneWaiting
+    | LaneRunEnded
+    | MergeStarted
+    | MergeRefused
+    | LaneMerged
+    | LaneParked
+    | LaneDropped
     | IterationEnded
     | RunEnded
 )

@@ -30,6 +30,8 @@ from ralph_ls.protocol.run.values import (
     Breaker,
     EndReason,
     Evidence,
+    LaneState,
+    MergeProblem,
     Mode,
     Outcome,
     Phase,
@@ -231,6 +233,52 @@ class RunTotals(WireModel):
     """Number of iterations in which the agent failed, by the kind of failure."""
 
 
+class LaneView(WireModel):
+    """A lane of a parallel run: one task in a separate work tree."""
+
+    lane: int
+    task: TaskRef
+    state: LaneState = LaneState.WORKING
+    branch: str
+    worktree: str
+    run: str | None = None
+    """Id of its newest run; None: it has not begun."""
+    runs: int = 0
+    """How many runs it has had."""
+    base: str | None = None
+    """Commit from which the branch was made."""
+    limit: int | None = None
+    """Number of iterations that its present run may use."""
+    end: EndReason | None = None
+    """Why its last run ended; None: it works."""
+    message: str = ""
+    """Why it is parked or dropped, or why its run ended."""
+    phase: Phase = Phase.RUNNING
+    phase_reason: str | None = None
+    until: Timestamp | None = None
+    question: str | None = None
+    """What its run asks."""
+    problem: MergeProblem | None = None
+    """Why it was not merged."""
+    refusals: int = 0
+    """How many merges were refused since it was started."""
+    paths: tuple[str, ...] = ()
+    """Files with conflicts."""
+    crashes: int = 0
+    """How many of its engines died."""
+    onto: str | None = None
+    head: str | None = None
+    """Commit on the branch that has its work."""
+    commits: int = 0
+    iterations: int = 0
+    """Of all its runs that are over."""
+    usage: Usage | None = None
+    started_at: Timestamp
+    ended_at: Timestamp | None = None
+    kept: str | None = None
+    """Why its work tree stays after the merge."""
+
+
 class RunState(WireModel):
     """One run after the event ``seq``."""
 
@@ -351,6 +399,8 @@ class RunState(WireModel):
     """The last ten."""
     outside_failures: tuple[Warned, ...] = Field(default=(), exclude_if=lambda failed: not failed)
     """The last five failures outside any iteration: of a command of ``on_…`` or a comment."""
+    lanes: tuple[LaneView, ...] = Field(default=(), exclude_if=lambda lanes: not lanes)
+    """Of a parallel run, one for each task that was started, in that order."""
     end: End | None = None
 
     @property

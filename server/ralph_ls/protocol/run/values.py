@@ -60,6 +60,35 @@ class Outcome(StrEnum):
     """The engine died under it."""
 
 
+class LaneState(StrEnum):
+    """Where a lane of a parallel run is."""
+
+    WORKING = "working"
+    """Its run works on the task, or is about to."""
+    QUEUED = "queued"
+    """The task is done in the lane, and the merge is due."""
+    MERGING = "merging"
+    """Its commits are rebased and validated; the branch is about to move."""
+    MERGED = "merged"
+    PARKED = "parked"
+    """It waits for its user."""
+    DROPPED = "dropped"
+    """It is closed without a merge."""
+
+
+class MergeProblem(StrEnum):
+    """Why the work of a lane was not merged."""
+
+    CONFLICT = "conflict"
+    """The same lines were changed by another lane that was merged before."""
+    VALIDATION = "validation"
+    """Validation of the merged result failed."""
+    UNRESOLVED = "unresolved"
+    """Files of the lane have conflict markers."""
+    BRANCH = "branch"
+    """The branch cannot be moved: its history is another one, or files are in the way."""
+
+
 class Mode(StrEnum):
     """What an iteration is for."""
 

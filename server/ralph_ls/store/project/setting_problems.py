@@ -40,6 +40,8 @@ FLAGS: Mapping[str, str] = {
     "issue.github": "--issue",
     "issue.text": "-p",
     "work_branch": "--branch",
+    "parallel": "--parallel",
+    "lane.onto": "--onto",
     "models.every": "--model",
 }
 """Flags of ``ralph run`` by the setting that they set."""

@@ -43,7 +43,7 @@ from ralph_ls.store.files import (
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.project.scripts import files_run_by, validation_files
 
-COMMANDS = ("notify.command", "on_pr_ready")
+COMMANDS = ("lane.setup", "notify.command", "on_pr_ready")
 """Settings with a command that runs beside the agent, with dots."""
 
 SANDBOX = "sandbox"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.protocol.errors import FromInside
-from ralph_ls.store.layout import RUN_ID, StateFolder, Worktree
+from ralph_ls.store.layout import RUN_ID, StateFolder, Worktree, state_folder
 from ralph_ls.store.run.lock import is_held, read_owner
 from ralph_ls.store.run.runs import find_run
 
@@ -185,7 +185,7 @@ def ancestry_of(pid: int) -> Ancestry:
 def known_runs(worktree: Worktree, state: StateFolder) -> WorktreeRuns:
     """The runs of a work tree, from its git directory and its state."""
     owner = read_owner(worktree.git_dir)
-    ids = set(state.run_ids())
+    ids = {*state.run_ids(), *_runs_of_lanes(state)}
     if owner is None:
         return WorktreeRuns(ids=frozenset(ids))
     ids |= {owner.run, *StateFolder(folder=Path(owner.state_dir)).run_ids()}
@@ -202,6 +202,13 @@ def known_runs(worktree: Worktree, state: StateFolder) -> WorktreeRuns:
         engine=(owner.pid, owner.process_start_time),
         agent=agent,
     )
+
+
+def _runs_of_lanes(state: StateFolder) -> Iterable[str]:
+    """The runs in the lanes of a work tree's parallel runs."""
+    for lane in state.folder.glob("lanes/*/*"):
+        tree = Worktree(root=Path(os.path.realpath(lane)), git_dir=lane, common_dir=lane)
+        yield from state_folder(state.folder.parent.parent, tree).run_ids()
 
 
 def _environment_of(process: psutil.Process) -> Mapping[str, str]:

@@ -279,6 +279,8 @@ def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
         arguments.append(str(overrides["max_iterations"]))
     if overrides.get("allow_unmetered"):
         arguments.append("--allow-unmetered")
+    if overrides.get("lane.direct"):
+        arguments.append("--direct")
     if overrides.get("skip_review"):
         arguments.append("--skip-review")
     if overrides.get("push") is not None:

@@ -235,6 +235,16 @@ def is_engine(pid: int | None, since: datetime | None) -> bool:
         return False
 
 
+def start_time_of(pid: int) -> float | None:
+    """Start time of a process; None where there is none."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).create_time()
+    except (psutil.Error, ValueError):
+        return None
+
+
 def own_start_time() -> float:
     """Start time of this process, as other processes read it."""
     import psutil

@@ -27,7 +27,8 @@ from ralph_ls.core.views.text.agent_output import (
     iteration_start,
     loop_event,
 )
-from ralph_ls.core.views.text.event_lines import EventLine, log_lines
+from ralph_ls.core.views.text.event_lines import log_lines
+from ralph_ls.core.views.text.event_weights import EventLine
 from ralph_ls.core.views.text.summary import frame_foot, frame_head
 from ralph_ls.protocol.config.config import LogForm, LogsConfig
 from ralph_ls.protocol.errors import StateUnusable

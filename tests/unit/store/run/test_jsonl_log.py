@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.text.event_lines import EventLine, Weight
+from ralph_ls.core.views.text.event_weights import EventLine, Weight
 from ralph_ls.protocol.config.config import Config, LogForm, LogsConfig
 from ralph_ls.protocol.run.events import Warned
 from ralph_ls.protocol.run.values import Mode

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.views.text.event_lines import EventLine, Weight
+from ralph_ls.core.views.text.event_weights import EventLine, Weight
 from ralph_ls.protocol.config.config import LogForm
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.events import RunEnded, Warned

@@ -7,7 +7,8 @@ iteration starts: with ``iterationStarted``, where others than this run have cha
 beyond it, and with ``attemptCounted``, so that they survive an engine that dies.
 
 ``run_changes`` has the events of the run and its users, ``iteration_changes`` those of an
-iteration. No module here reads anything but events and state.
+iteration, ``lane_changes`` those of a parallel run's lanes. No module here reads anything but
+events and state.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ralph_ls.core.loop.fold.iteration_changes import (
     current_changes,
     shown_changes,
 )
+from ralph_ls.core.loop.fold.lane_changes import LaneChange, changes_of_lane
 from ralph_ls.core.loop.fold.run_changes import (
     changes_of_command,
     changes_of_halt,
@@ -121,6 +123,8 @@ def _changes(state: RunState, event: EventBase) -> RunChanges:
             return {**current_changes(state, event), "attempts": counted}
         case NoteAdded(text=text, by=by, seq=seq):
             return {"notes": (*state.notes, NoteView(text=text, by=by, seq=seq))}
+        case event if isinstance(event, LaneChange):
+            return changes_of_lane(state, event)
         case CircuitBreakerStateChange(breaker=breaker, start=None):
             return {"breaker": breaker, "stuck_count": 0, **REPETITION_RESET}
         case _:

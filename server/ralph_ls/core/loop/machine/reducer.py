@@ -159,9 +159,49 @@ def _announced(draft: StepDraft, given: AnnouncementDone) -> None:
 
 
 def _start(draft: StepDraft, given: Started) -> None:
-    if draft.run.run:
-        draft.ignore("the run has begun; resume it instead of starting it")
+    if report_start(draft, given):
+        steering.find_halt_files(draft, given.facts.halt)
+        run_flow.begin_run(draft)
+
+
+def _resume(draft: StepDraft, given: Resumed) -> None:
+    if not report_start(draft, given):
         return
+    current, verdict = draft.run.current, draft.run.verdict
+    if verdict is not None and verdict.reason in run_flow.REASONS_THAT_PERSIST:
+        run_flow.apply_verdict(draft, verdict)
+        return
+    run_flow.reset_if_stuck(draft, by=given.by)
+    steering.find_halt_files(draft, given.facts.halt)
+    if current is None:
+        run_flow.begin_run(draft)
+        return
+    run_flow.reread_iteration(draft, current, order=given.order)
+
+
+def report_start(draft: StepDraft, given: Started | Resumed) -> bool:
+    """Report that the run begins or continues; False where it cannot, and the input is ignored."""
+    facts = given.facts
+    if isinstance(given, Started):
+        if draft.run.run:
+            draft.ignore("the run has begun; resume it instead of starting it")
+            return False
+        _report_new(draft, given)
+        _emit_facts(draft, facts)
+        return True
+    if not draft.run.run:
+        draft.ignore("there is no run to resume")
+        return False
+    if draft.run.end is not None and draft.run.end.reason is EndReason.COMPLETE:
+        draft.ignore("the run is complete")
+        return False
+    _report_resumed(draft, given)
+    _emit_facts(draft, facts)
+    _emit_resets(draft, facts)
+    return True
+
+
+def _report_new(draft: StepDraft, given: Started) -> None:
     facts = given.facts
     draft.name_run(given.run)
     draft.emit(
@@ -183,19 +223,10 @@ def _start(draft: StepDraft, given: Started) -> None:
         )
     )
     draft.emit(PhaseChanged(**draft.stamp, phase=Phase.STARTING))
-    _emit_facts(draft, facts)
-    steering.find_halt_files(draft, facts.halt)
-    run_flow.begin_run(draft)
 
 
-def _resume(draft: StepDraft, given: Resumed) -> None:
+def _report_resumed(draft: StepDraft, given: Resumed) -> None:
     facts = given.facts
-    if not draft.run.run:
-        draft.ignore("there is no run to resume")
-        return
-    if draft.run.end is not None and draft.run.end.reason is EndReason.COMPLETE:
-        draft.ignore("the run is complete")
-        return
     draft.emit(
         RunResumed(
             **draft.stamp,
@@ -214,18 +245,6 @@ def _resume(draft: StepDraft, given: Resumed) -> None:
             held=given.held or None,
         )
     )
-    _emit_facts(draft, facts)
-    _emit_resets(draft, facts)
-    current, verdict = draft.run.current, draft.run.verdict
-    if verdict is not None and verdict.reason in run_flow.REASONS_THAT_PERSIST:
-        run_flow.apply_verdict(draft, verdict)
-        return
-    run_flow.reset_if_stuck(draft, by=given.by)
-    steering.find_halt_files(draft, facts.halt)
-    if current is None:
-        run_flow.begin_run(draft)
-        return
-    run_flow.reread_iteration(draft, current, order=given.order)
 
 
 def _emit_facts(draft: StepDraft, facts: EngineFacts) -> None:

@@ -56,9 +56,9 @@ def handle_command(draft: StepDraft, command: Command) -> None:
     if command.id in run.commands:
         draft.ignore("this command was already answered")
     elif command.run != run.run:
-        _reject(draft, command, "other-run", f"this is run {run.run}, not {command.run}")
+        reject(draft, command, "other-run", f"this is run {run.run}, not {command.run}")
     elif run.phase is Phase.ENDED:
-        _reject(draft, command, "ended", f"the run has ended: {run.phase_reason}")
+        reject(draft, command, "ended", f"the run has ended: {run.phase_reason}")
     else:
         _obey(draft, command)
 
@@ -174,13 +174,13 @@ def _obey(draft: StepDraft, command: Command) -> None:
             _resume(draft, command)
         case Reset():
             run_flow.reset_breaker(draft, by=command.by)
-            _accept(draft, command, "closed the breaker and set its counters to zero")
+            accept(draft, command, "closed the breaker and set its counters to zero")
             _leave_if_settled(draft)
         case Answer():
             _answer(draft, command)
         case Note():
             draft.emit(NoteAdded(**draft.stamp, text=command.text, by=command.by))
-            _accept(draft, command, "the agent gets it in the next iteration")
+            accept(draft, command, "the agent gets it in the next iteration")
         case Skip():
             _skip(draft, command)
         case ResetTask():
@@ -188,7 +188,7 @@ def _obey(draft: StepDraft, command: Command) -> None:
             _leave_if_only_blocked_by_plan(draft)
         case Allow():
             draft.order(TakeApprovals(approvals=command.approvals))
-            _accept(draft, command, "the run may use what you have approved")
+            accept(draft, command, "the run may use what you have approved")
         case _:  # pragma: no cover
             assert_never(command)
 
@@ -196,13 +196,13 @@ def _obey(draft: StepDraft, command: Command) -> None:
 def _skip(draft: StepDraft, command: Skip) -> None:
     run, task = draft.run, command.task
     if task in run.skipped:
-        _reject(draft, command, "skipped", "the task is already skipped")
+        reject(draft, command, "skipped", "the task is already skipped")
         return
     assigned = None if run.current is None else run.current.started.task
     is_in_work = assigned is not None and assigned.id == task
     after = " after this iteration" if is_in_work else ""
     text = f"the task is skipped{after} for the rest of the run"
-    _accept(draft, command, text, task=task)
+    accept(draft, command, text, task=task)
 
 
 def _leave_if_only_blocked_by_plan(draft: StepDraft) -> None:
@@ -215,12 +215,12 @@ def _leave_if_only_blocked_by_plan(draft: StepDraft) -> None:
 
 def _stop(draft: StepDraft, command: Stop) -> None:
     if draft.run.current is None or draft.run.phase is Phase.PARKED:
-        _accept(draft, command, "the run is ending")
+        accept(draft, command, "the run is ending")
         run_flow.stop_run(draft, command.by)
         return
     at_once = command.now or draft.state.stopping_agent
     text = "ended the agent" if at_once else "the run ends after this iteration"
-    _accept(draft, command, text)
+    accept(draft, command, text)
     if draft.run.phase is not Phase.STOPPING:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.STOPPING, reason=command.by))
     if command.now:
@@ -232,13 +232,13 @@ def _pause(draft: StepDraft, command: Pause) -> None:
     phase = draft.run.phase
     if phase is Phase.PARKED:
         reason = f"the run is already waiting for you: {parked_words(draft.run)}"
-        _reject(draft, command, "parked", reason)
+        reject(draft, command, "parked", reason)
     elif phase is Phase.STOPPING:
-        _reject(draft, command, "stopping", "the run is about to end")
+        reject(draft, command, "stopping", "the run is about to end")
     elif phase is Phase.PAUSED:
-        _reject(draft, command, "paused", "the run is already paused")
+        reject(draft, command, "paused", "the run is already paused")
     else:
-        _accept(draft, command, "the run pauses before the next iteration")
+        accept(draft, command, "the run pauses before the next iteration")
         if phase is Phase.WAITING:
             run_flow.pause_run(draft)
 
@@ -249,21 +249,21 @@ def _resume(draft: StepDraft, command: Resume) -> None:
         if run.blocked is not None:
             _resolved(draft, run.blocked, by=command.by)
             draft.order(RemoveBlocked())
-        _accept(draft, command, "the blocker is resolved")
+        accept(draft, command, "the blocker is resolved")
         _leave_if_settled(draft)
     elif run.phase is Phase.PARKED and run.phase_reason == REVIEW:
-        _accept(draft, command, "review approved; the run continues")
+        accept(draft, command, "review approved; the run continues")
         run_flow.next_or_hold(draft)
     elif run.phase is Phase.PARKED:
         reason = f"the run is waiting for something else: {parked_words(run)}"
-        _reject(draft, command, "parked", reason)
+        reject(draft, command, "parked", reason)
     elif run.phase is Phase.PAUSED:
-        _accept(draft, command, "the run continues")
+        accept(draft, command, "the run continues")
         run_flow.next_or_hold(draft)
     elif run.pause_requested:
-        _accept(draft, command, "the run will not pause")
+        accept(draft, command, "the run will not pause")
     else:
-        _reject(draft, command, "not-paused", f"the run is not paused; it is {run.phase}")
+        reject(draft, command, "not-paused", f"the run is not paused; it is {run.phase}")
 
 
 def _resolved(draft: StepDraft, blocker: Blocker, *, by: str) -> None:
@@ -280,14 +280,14 @@ def _resolved(draft: StepDraft, blocker: Blocker, *, by: str) -> None:
 def _answer(draft: StepDraft, command: Answer) -> None:
     question = draft.run.question
     if question is None:
-        _reject(draft, command, "no-question", "there is no open question")
+        reject(draft, command, "no-question", "there is no open question")
     elif question.answer is not None:
         who = question.answered_by or "somebody"
-        _reject(draft, command, "answered", f"{who} already answered it")
+        reject(draft, command, "answered", f"{who} already answered it")
     else:
         text = command.text.strip()
         _answered(draft, question, text, by=command.by, untrusted=command.untrusted)
-        _accept(draft, command, "the agent gets your answer in the next iteration")
+        accept(draft, command, "the agent gets your answer in the next iteration")
         _write_decide(draft, question, _quoted(text, command.by) if command.untrusted else text)
         _leave_if_settled(draft)
 
@@ -355,7 +355,8 @@ def _same(one: str | None, other: str | None) -> bool:
     return one is not None and other is not None and one.split() == other.split()
 
 
-def _accept(draft: StepDraft, command: Command, text: str, *, task: str | None = None) -> None:
+def accept(draft: StepDraft, command: Command, text: str, *, task: str | None = None) -> None:
+    """Answer a command that was taken."""
     draft.emit(
         CommandAccepted(
             **draft.stamp,
@@ -368,7 +369,8 @@ def _accept(draft: StepDraft, command: Command, text: str, *, task: str | None =
     )
 
 
-def _reject(draft: StepDraft, command: Command, code: str, reason: str) -> None:
+def reject(draft: StepDraft, command: Command, code: str, reason: str) -> None:
+    """Answer a command that was refused."""
     draft.emit(
         CommandRejected(
             **draft.stamp,

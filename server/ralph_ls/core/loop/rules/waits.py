@@ -11,7 +11,7 @@ from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.state import Blocker, RunState
-from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, LaneState
 
 REVIEW = "review"
 """The reason of a run that is parked for a review; it is no reason to end.
@@ -61,6 +61,8 @@ GIT_LOCKED = "git-locked"
 
 def parked_words(run: RunState) -> str:
     """What a parked run needs, in words."""
+    if run.lanes:
+        return _lane_words(run)
     if run.phase_reason == EndReason.DECIDE.value and run.question is not None:
         return f"an answer to: {run.question.question}"
     if run.phase_reason == EndReason.BLOCKED.value:
@@ -81,6 +83,19 @@ def parked_words(run: RunState) -> str:
         return "your review" if due is None else f"your review: {due}"
     why = stuck_words(run.breaker, run.stuck_count, run.config)
     return f"a reset: {why}" if why else "a reset"
+
+
+def _lane_words(run: RunState) -> str:
+    """What the lanes of a parked parallel run need."""
+    asking = [one for one in run.lanes if one.question is not None and one.end is None]
+    if asking:
+        words = f"an answer to: {asking[0].question} (lane {asking[0].lane})"
+        return words if len(asking) == 1 else f"{words}, and {len(asking) - 1} more"
+    parked = [one for one in run.lanes if one.state is LaneState.PARKED]
+    if parked:
+        more = "" if len(parked) == 1 else f", and {len(parked) - 1} more"
+        return f"a parked lane: {parked[0].task.title}: {parked[0].message}{more}"
+    return "its lanes"
 
 
 def stuck_words(breaker: Breaker, stuck_count: int, config: Config) -> str | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from enum import StrEnum
 
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C
@@ -23,10 +21,13 @@ from ralph_ls.core.views.model.words import (
     reverted_words,
     with_mode,
 )
+from ralph_ls.core.views.text.event_weights import EventLine, Weight
+from ralph_ls.core.views.text.lanes import lane_event_line
 from ralph_ls.core.views.text.status import wait_words
 from ralph_ls.core.views.text.summary import format_duration
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run import events as e
+from ralph_ls.protocol.run.lane_events import LaneEvent
 from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import (
@@ -35,25 +36,6 @@ from ralph_ls.protocol.run.values import (
     Outcome,
     Phase,
 )
-
-
-class Weight(StrEnum):
-    """Importance of a line."""
-
-    QUIET = "quiet"
-    NORMAL = "normal"
-    GOOD = "good"
-    WARNING = "warning"
-    BAD = "bad"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventLine:
-    """Text and importance of one event."""
-
-    text: str
-    weight: Weight = Weight.NORMAL
-
 
 MAX_VALIDATION_LINES = 5
 """Shown last lines of a failed validation's output."""
@@ -121,11 +103,19 @@ def event_line(
             return EventLine(
                 text=f"Ended: {reason.value}: {message}{_left(survivors)}", weight=weight
             )
+        case _:
+            return _about_waits_and_lanes(event, zone) or _about_user(event, before)
+
+
+def _about_waits_and_lanes(event: e.EventBase, zone: tzinfo | None) -> EventLine | None:
+    match event:
         case e.PhaseChanged(phase=Phase.WAITING, reason=reason, until=until):
             words = wait_words(reason, until, since=event.at, zone=zone)
             return EventLine(text=f"Waiting{words}", weight=Weight.WARNING)
+        case LaneEvent():
+            return lane_event_line(event, zone=zone)
         case _:
-            return _about_user(event, before)
+            return None
 
 
 def log_lines(text: str, clock: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.profiles import is_parallel, profile_of
 from ralph_ls.core.loop.rules.budget import tokens_of, used_up_budgets
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of, some_of
@@ -23,6 +23,7 @@ from ralph_ls.core.views.model.words import (
     one_line,
     request_words,
 )
+from ralph_ls.core.views.text.lane_summary import merged_lines, next_of_parallel
 from ralph_ls.core.views.text.summary import (
     cost_of,
     dollar_words,
@@ -117,7 +118,9 @@ def summary_lines(state: RunState, log_path: str, *, optional: Sequence[str] = (
     counts, is_of_stories = state.counts, state.config.profile is ProfileName.STORIES
     average = state.active_seconds / state.iterations if state.iterations else 0.0
     work: list[str] = [f"Tasks:       {task_words(state)}"]
-    if state.request is not None:
+    if is_parallel(state.config):
+        work = [*merged_lines(state), f"Open tasks:  {counts.open_required}"]
+    elif state.request is not None:
         work = [f"Request:     {request_words(state.request)}"]
     elif is_of_stories:
         work = [f"Stories:     {counts.required_done}/{counts.required} complete"]
@@ -140,6 +143,8 @@ def summary_lines(state: RunState, log_path: str, *, optional: Sequence[str] = (
 
 def next_step(state: RunState) -> str | None:
     """The command to type next; None after a complete run with nothing left to plan."""
+    if is_parallel(state.config) and state.end is not None:
+        return next_of_parallel(state) or None
     is_complete = state.end is not None and state.end.reason is EndReason.COMPLETE
     if is_complete and state.specs_unplanned:
         return REPLAN

@@ -26,6 +26,7 @@ from ralph_ls.core.views.model.words import (
     request_words,
     with_mode,
 )
+from ralph_ls.core.views.text.lane_summary import lanes_at_work
 from ralph_ls.core.views.text.run_end import next_step, task_words
 from ralph_ls.core.views.text.summary import (
     budget_words,
@@ -171,6 +172,8 @@ def needs_user(state: RunState, phase: Phase) -> bool:
 
 def activity_words(state: RunState, phase: Phase) -> str:
     """The present activity, or the progress of the plan."""
+    if phase is not Phase.ENDED and (lanes := lanes_at_work(state)):
+        return f"{lanes}; {progress_of_plan(state)}"
     if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
         if state.request is not None:
             return f"nothing now; the request is {request_words(state.request)}"
@@ -286,6 +289,10 @@ def _next(state: RunState, phase: Phase) -> str:
         return "ralph run --resume"
     if phase is Phase.PAUSED:
         return "ralph resume"
+    if phase is Phase.PARKED and state.lanes:
+        if any(one.question is not None for one in state.lanes):
+            return 'ralph answer "…", or with several questions: ralph inbox'
+        return "ralph resume, once what is parked is settled; or ralph stop"
     if phase is Phase.PARKED:
         return {
             EndReason.DECIDE.value: 'ralph answer "…"',
@@ -357,6 +364,8 @@ def _progress_activity(state: RunState, phase: Phase) -> str:
             return f"waits{wait_words(state.phase_reason, state.until, since=since)}"
         case Phase.STOPPING:
             return "stops after this iteration"
+        case _ if lanes := lanes_at_work(state):
+            return lanes
         case _ if state.current is None:
             return "" if state.iteration else "starting"
         case _:

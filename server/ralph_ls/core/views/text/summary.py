@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from ralph_ls.core.loop.parallel.flow import branch_of_run
+from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.loop.rules.gate import gate_words
 from ralph_ls.core.plurals import count_of, numbered_iteration
@@ -194,11 +196,12 @@ def run_lines(state: RunState) -> list[str]:
     return [
         f"Profile: {profile}   Agent: {agent}   {_works_on(state)}",
         f"Branch: {state.branch or '(detached HEAD)'}",
+        *_parallel(state),
         f"Pushes: {_pushes(state)}",
         *_sandbox(state),
         f"Limits: {', '.join(_limits(state))}",
         *_inferred_profile(state),
-        f"Complete: {_completion_condition(config)}",
+        *([] if is_parallel(config) else [f"Complete: {_completion_condition(config)}"]),
         *_reviews(config),
     ]
 
@@ -314,6 +317,13 @@ def _reviews(config: Config) -> Iterator[str]:
     tasks = [f"after the task {escape_control_chars(name)}" for name in points.after_tasks]
     if every or tasks:
         yield f"Review: {', '.join([*every, *tasks])}"
+
+
+def _parallel(state: RunState) -> Iterator[str]:
+    """How many lanes a parallel run has, and where they are merged; nothing for another run."""
+    if is_parallel(state.config):
+        lanes = count_of(state.config.parallel or 1, "lane")
+        yield f"Parallel: {lanes}, merged into {branch_of_run(state)}"
 
 
 def _works_on(state: RunState) -> str:

@@ -10,7 +10,8 @@ from ralph_ls.core.views.document.diagnostics import diagnostics
 from ralph_ls.core.views.model.diagnostic import Severity
 from ralph_ls.core.views.model.history import history
 from ralph_ls.core.views.panel.facts import facts
-from ralph_ls.core.views.text.event_lines import Weight, event_line
+from ralph_ls.core.views.text.event_lines import event_line
+from ralph_ls.core.views.text.event_weights import Weight
 from ralph_ls.protocol.lsp.panel import Tone
 from ralph_ls.protocol.run.events import CommandAccepted, CriteriaVerified
 from tests.unit.core.views.document_contexts import CHOOSE, READ, begins, ends, event, seen, task

@@ -11,7 +11,8 @@ from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.panel.card import card
 from ralph_ls.core.views.panel.panel import panel, panel_answers
 from ralph_ls.core.views.panel.run_status import run_status
-from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
+from ralph_ls.core.views.text.event_lines import event_line
+from ralph_ls.core.views.text.event_weights import EventLine, Weight
 from ralph_ls.core.views.text.status import needs_user, progress_words, status_answers
 from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.protocol.config.config import Config

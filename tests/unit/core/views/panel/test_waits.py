@@ -10,7 +10,8 @@ from ralph_ls.core.views.document.lenses import lenses
 from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.panel.card import card
 from ralph_ls.core.views.panel.panel import panel, panel_answers
-from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
+from ralph_ls.core.views.text.event_lines import event_line
+from ralph_ls.core.views.text.event_weights import EventLine, Weight
 from ralph_ls.core.views.text.status import (
     clock_words,
     countdown,

@@ -5,13 +5,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.text.event_lines import (
-    INFORMATION,
-    EventLine,
-    Weight,
-    event_line,
-    log_lines,
-)
+from ralph_ls.core.views.text.event_lines import INFORMATION, event_line, log_lines
+from ralph_ls.core.views.text.event_weights import EventLine, Weight
 from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.protocol.run import events as e
 from ralph_ls.protocol.run.report import AgentFailure, Claims, Report, ReportKind

@@ -1,0 +1,150 @@
+"""Changes of a parallel run's state with the events of its lanes (docs/rules.md#parallel-runs)."""
+
+from __future__ import annotations
+
+from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.core.loop.changes import LaneChanges, RunChanges
+from ralph_ls.protocol.run.events import (
+    LaneDropped,
+    LaneMerged,
+    LaneParked,
+    LaneRunEnded,
+    LaneRunStarted,
+    LaneStarted,
+    LaneWaiting,
+    MergeRefused,
+    MergeStarted,
+)
+from ralph_ls.protocol.run.state import LaneView, RunState
+from ralph_ls.protocol.run.values import EndReason, LaneState, Phase
+
+LaneChange = (
+    LaneStarted
+    | LaneRunStarted
+    | LaneWaiting
+    | LaneRunEnded
+    | MergeStarted
+    | MergeRefused
+    | LaneMerged
+    | LaneParked
+    | LaneDropped
+)
+
+_WORKS: LaneChanges = {
+    "end": None,
+    "message": "",
+    "phase": Phase.RUNNING,
+    "phase_reason": None,
+    "until": None,
+    "question": None,
+}
+
+
+def changes_of_lane(state: RunState, event: LaneChange) -> RunChanges:
+    """The changes of one event of a lane; one for a task that no lane has changes nothing else."""
+    if isinstance(event, LaneStarted):
+        return {"lanes": _with_new(state.lanes, event)}
+    known = next((one for one in state.lanes if one.task.id == event.task.id), None)
+    if known is None:
+        return {}
+    changed = known.model_copy(update=_changes(known, event))
+    changes: RunChanges = {"lanes": tuple(changed if one is known else one for one in state.lanes)}
+    if isinstance(event, LaneMerged):
+        changes["counts"] = event.counts
+    if isinstance(event, LaneRunEnded):
+        # The limits of a parallel run are for all of its lanes together.
+        changes["counted"] = changes["iteration"] = state.counted + event.iterations
+        changes["usage"] = add_usage(state.usage, event.usage)
+    return changes
+
+
+def _with_new(lanes: tuple[LaneView, ...], event: LaneStarted) -> tuple[LaneView, ...]:
+    """The lanes with one that begins; a task that had one before continues in it."""
+    known = next((one for one in lanes if one.task.id == event.task.id), None)
+    if known is not None:
+        is_done = known.end is EndReason.COMPLETE
+        again: LaneChanges = {
+            "state": LaneState.QUEUED if is_done else LaneState.WORKING,
+            "message": "",
+            "problem": None,
+            "refusals": 0,
+            "crashes": 0,
+            "paths": (),
+            "ended_at": None,
+        }
+        changed = known.model_copy(update={**again, "lane": event.lane})
+        return tuple(changed if one is known else one for one in lanes)
+    new = LaneView(
+        lane=event.lane,
+        task=event.task,
+        branch=event.branch,
+        worktree=event.worktree,
+        started_at=event.at,
+    )
+    return (*lanes, new)
+
+
+def _changes(lane: LaneView, event: LaneChange) -> LaneChanges:
+    match event:
+        case LaneRunStarted(lane_run=run, base=base, limit=limit):
+            new_run = run != lane.run
+            return {
+                **_WORKS,
+                # A run that continues without having ended had lost its engine.
+                "crashes": lane.crashes + (not new_run and lane.end is None),
+                "state": LaneState.WORKING,
+                "run": run,
+                "runs": lane.runs + new_run,
+                "base": lane.base or base,
+                "limit": limit,
+            }
+        case LaneWaiting(phase=phase, reason=reason, until=until, question=question):
+            return {"phase": phase, "phase_reason": reason, "until": until, "question": question}
+        case LaneRunEnded():
+            return _run_ended(lane, event)
+        case MergeStarted(onto=onto, head=head):
+            return {"state": LaneState.MERGING, "onto": onto, "head": head}
+        case MergeRefused(problem=problem, message=message, paths=paths):
+            return {
+                "state": LaneState.WORKING,
+                "problem": problem,
+                "message": message,
+                "paths": paths,
+                "refusals": lane.refusals + 1,
+                "onto": None,
+                "head": None,
+            }
+        case LaneMerged(head=head, commits=commits, kept=kept):
+            return {
+                "state": LaneState.MERGED,
+                "head": head,
+                "commits": commits,
+                "kept": kept,
+                "message": "",
+                "problem": None,
+                "paths": (),
+                "ended_at": event.at,
+            }
+        case LaneParked(message=message):
+            return {"state": LaneState.PARKED, "message": message, "ended_at": event.at}
+        case LaneDropped(message=message):
+            return {"state": LaneState.DROPPED, "message": message, "ended_at": event.at}
+        case _:  # LaneStarted begins a lane.
+            return {}
+
+
+def _run_ended(lane: LaneView, event: LaneRunEnded) -> LaneChanges:
+    is_done = event.reason is EndReason.COMPLETE
+    changes: LaneChanges = {
+        "state": LaneState.QUEUED if is_done else LaneState.WORKING,
+        "run": event.lane_run,
+        "end": event.reason,
+        "message": "" if is_done else event.message,
+        "phase": Phase.ENDED,
+        "phase_reason": event.reason.value,
+        "until": None,
+        "question": None,
+        "iterations": lane.iterations + event.iterations,
+        "usage": add_usage(lane.usage, event.usage),
+    }
+    return changes

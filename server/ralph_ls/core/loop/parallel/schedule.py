@@ -1,0 +1,132 @@
+"""Schedule of a parallel run: which open tasks may be started beside those in work.
+
+A task is ready when nothing that it depends on is open, none of its own subtasks is, and no task in
+work names the same files. Where a plan marks tasks as parallel, as spec-kit does with ``[P]``, a
+task without the mark is worked on alone: after those before it, and before those after it
+(docs/rules.md#parallel-runs).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.queries import urgency
+from ralph_ls.protocol.run.values import TaskRef
+from ralph_ls.protocol.task_words import TaskState
+
+OPEN_STATES = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTask:
+    """An open task, with what keeps it from being worked on beside others."""
+
+    task: TaskRef
+    waits_for: frozenset[str] = frozenset()
+    """Ids of the unfinished tasks that have to be done first."""
+    files: frozenset[str] = frozenset()
+    """Files that it names as its own; empty: it does not say."""
+    is_alone: bool = False
+    """It must not be worked on beside any other."""
+    barrier: int = 0
+    """Tasks with a higher number wait until all with a lower one are done."""
+
+
+def open_tasks(
+    tasks: Sequence[Task],
+    text: str,
+    needs: Mapping[str, Collection[str]],
+    *,
+    takes_optional: bool = False,
+) -> tuple[OpenTask, ...]:
+    """The open tasks of a plan in the order of urgency; ``needs`` are their dependencies by id."""
+    lines = text.splitlines()
+    parents = {task.parent for task in tasks if task.state in OPEN_STATES and task.parent}
+    known = {task.id: task for task in tasks}
+    hints = {task.id: _hints_of(task, lines) for task in tasks if task.state in OPEN_STATES}
+    is_marked = any(_PARALLEL.search(lines[task.line]) for task in tasks if task.line < len(lines))
+    found: list[tuple[tuple[bool, bool, int], OpenTask]] = []
+    barrier = 0
+    for task in tasks:
+        if task.state not in OPEN_STATES or (task.optional and not takes_optional):
+            continue
+        has_mark = task.line < len(lines) and bool(_PARALLEL.search(lines[task.line]))
+        files, is_alone = hints[task.id]
+        is_step = is_marked and not has_mark
+        barrier += is_step
+        children = (
+            {one.id for one in tasks if _is_within(one, task.id, known) and one.id in hints}
+            if task.id in parents
+            else set()
+        )
+        required = {one for one in children if not known[one].optional}
+        new = OpenTask(
+            task=TaskRef(id=task.id, title=task.title),
+            waits_for=frozenset({*needs.get(task.id, ()), *required} - {task.id}),
+            files=files,
+            is_alone=is_alone,
+            barrier=barrier,
+        )
+        found.append((urgency(task), new))
+        barrier += is_step
+    return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
+
+
+def ready_tasks(
+    tasks: Sequence[OpenTask], *, in_work: Collection[str], excluded: Collection[str]
+) -> tuple[OpenTask, ...]:
+    """Those of the open tasks that may be started now, in order, each beside those before it.
+
+    ``in_work`` are the ids of the tasks in lanes, ``excluded`` of those that are not to be started.
+    """
+    working = [one for one in tasks if one.task.id in in_work]
+    unfinished = {one.task.id for one in tasks}
+    # What will not be taken holds nobody up who does not depend on it.
+    left = [one for one in tasks if one.task.id not in excluded]
+    lowest = min((one.barrier for one in left), default=0)
+    chosen: list[OpenTask] = []
+    for one in left:
+        beside = [*working, *chosen]
+        if (
+            one.task.id in in_work
+            or one.barrier > lowest
+            or one.waits_for & unfinished
+            or (one.is_alone and beside)
+            or any(other.is_alone or other.files & one.files for other in beside)
+        ):
+            continue
+        chosen.append(one)
+    return tuple(chosen)
+
+
+_PARALLEL = re.compile(r"\[P\]")
+_FIELD = r"^\s*(?:[-*+]\s+)?[*_]{{0,2}}{}[*_]{{0,2}}\s*[:=][*_]{{0,2}}\s*{}\s*$"
+_FILES = re.compile(_FIELD.format("files?", "(.+)"), re.IGNORECASE)
+_ALONE = re.compile(_FIELD.format("parallel", "(?:false|no|off)"), re.IGNORECASE)
+_PATH = re.compile(r"`([^`]+)`|([^\s,;`]+)")
+
+
+def _hints_of(task: Task, lines: Sequence[str]) -> tuple[frozenset[str], bool]:
+    """The files that a task names below its title, and whether it must be worked on alone."""
+    files: set[str] = set()
+    is_alone = False
+    for line in lines[task.line + 1 : task.end_line + 1]:
+        if named := _FILES.match(line):
+            found = _PATH.findall(named[1])
+            files |= {(quoted or bare).strip("./") for quoted, bare in found}
+        is_alone = is_alone or _ALONE.match(line) is not None
+    return frozenset(files - {""}), is_alone
+
+
+def _is_within(task: Task, ancestor: str, known: Mapping[str, Task]) -> bool:
+    parent, seen = task.parent, set[str]()
+    while parent is not None and parent not in seen:
+        if parent == ancestor:
+            return True
+        seen.add(parent)
+        above = known.get(parent)
+        parent = None if above is None else above.parent
+    return False

@@ -1,0 +1,92 @@
+"""Lane process: runs the engine of a lane, or forks one for each order that it reads.
+
+Run as a module, it reads orders from its standard input, one JSON object a line. With ``--fork``
+it imports the engine once, forks a process for each order, answers its pid in a line, and ends when
+its input is closed; what it started lives on. It has one thread, so forking is safe, and a fork
+shares the memory of what was imported. Without ``--fork`` it runs the engine for one order itself,
+for systems that cannot fork.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from ralph_ls.engine.run.preparation import RunRequest
+from ralph_ls.engine.run.runner import run_engine
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.store.files import PRIVATE_FILE
+from ralph_ls.store.run.launch import reporting_refusals
+
+
+def run_lane(order: dict[str, Any]) -> int:
+    """Run the engine that an order asks for, to its end; its exit code."""
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    os.chdir(order["folder"])
+    request = RunRequest(
+        folder=Path(order["folder"]),
+        environment=order["environment"],
+        overrides=order["overrides"],
+        resume=order["resume"],
+        run_id=order["run"],
+        by=order["by"],
+    )
+    try:
+        with reporting_refusals():
+            return run_engine(request)
+    except RalphError as error:
+        sys.stderr.write(f"ralph: {error.message}\n")
+        return error.exit_code
+
+
+def _become_lane(order: dict[str, Any]) -> None:
+    """Detach this forked process from the one that forked it."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    errors = os.open(order["errors"], flags, PRIVATE_FILE)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.dup2(errors, 2)
+
+
+def _serve() -> None:
+    # Lanes are not awaited here, so the system may reap them.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # Ctrl-C in the terminal is for the parallel run, which tells the lanes.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.collect()
+    # What was imported stays shared, as the collector of a fork does not touch it.
+    gc.freeze()
+    for line in sys.stdin.buffer:
+        order = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            code = RalphError.exit_code
+            try:
+                _become_lane(order)
+                code = run_lane(order)
+            finally:
+                sys.stderr.flush()
+                os._exit(code)
+        sys.stdout.write(f"{pid}\n")
+        sys.stdout.flush()
+
+
+def main() -> None:
+    """Entry point of ``python -m ralph_ls.engine.parallel.lane_main``."""
+    if "--fork" in sys.argv[1:]:
+        _serve()
+        return
+    sys.exit(run_lane(json.loads(sys.stdin.buffer.readline())))
+
+
+if __name__ == "__main__":
+    main()
