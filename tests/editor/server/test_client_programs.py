@@ -39,17 +39,22 @@ def project(ralph: Ralph, tmp_path: Path) -> Iterator[Project]:
     end_run(made.repository)
 
 
-def program(language: str) -> str:
-    block = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    (found,) = block.findall(PAGE.read_text(encoding="utf-8"))
-    return str(found)
+CLIENTS = ("library", "python", "typescript")
 
 
-def run(project: Project, language: str) -> subprocess.CompletedProcess[str]:
-    path = project.kept / ("client.py" if language == "python" else "client.mts")
-    path.write_text(program(language), encoding="utf-8")
+def program(client: str) -> str:
+    after = PAGE.read_text(encoding="utf-8").partition(f"<!-- client: {client} -->")[2]
+    block = re.compile(r"^```(?:python|ts)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    found = block.search(after)
+    assert found is not None
+    return found[1]
+
+
+def run(project: Project, client: str) -> subprocess.CompletedProcess[str]:
+    path = project.kept / ("client.mts" if client == "typescript" else "client.py")
+    path.write_text(program(client), encoding="utf-8")
     command = [sys.executable, str(path)]
-    if language == "ts":
+    if client == "typescript":
         command = [sys.executable, str(WITH_NODE), "node", "--no-warnings", str(path)]
     names = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return subprocess.run(
@@ -62,10 +67,10 @@ def run(project: Project, language: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("language", ["python", "ts"])
-def test_a_client_starts_a_run_answers_and_ends_with_it(project: Project, language: str) -> None:
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_starts_a_run_answers_and_ends_with_it(project: Project, client: str) -> None:
     assert project.tell("allow", "--yes").exit_code == 0
-    done = run(project, language)
+    done = run(project, client)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     events = events_of(project.repository)
@@ -76,8 +81,8 @@ def test_a_client_starts_a_run_answers_and_ends_with_it(project: Project, langua
     assert answered.answer == "SQLite"
 
 
-@pytest.mark.parametrize("language", ["python", "ts"])
-def test_a_refusal_is_reported(project: Project, language: str) -> None:
-    done = run(project, language)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_refusal_is_reported(project: Project, client: str) -> None:
+    done = run(project, client)
     assert done.returncode != 0
     assert "ralph allow" in done.stderr
