@@ -20,7 +20,7 @@ from typing import IO, Any
 from lsprotocol.converters import get_converter
 from pytest_lsp import client_capabilities
 
-from ralph_ls.client import ServerConnection, RequestRefused
+from ralph_ls.client import RequestRefused, ServerConnection
 from tests.editor.forked_server import LanguageServerForks
 from tests.engine.forked_ralph import ForkedProcess
 
