@@ -262,7 +262,7 @@ async def serving(fork_server: LanguageServerForks) -> AsyncIterator[Start]:
 
 
 @functools.cache
-def _capabilities(editor: str) -> Message:
+def capabilities_of(editor: str) -> Message:
     """What this editor can do, as it is sent; not to be changed."""
     sent: Message = get_converter().unstructure(client_capabilities(editor))
     return sent
@@ -310,7 +310,7 @@ async def _start(
         "rootUri": places[0]["uri"] if places else None,
         "workspaceFolders": places or None,
         "capabilities": {
-            **_capabilities(capabilities),
+            **capabilities_of(capabilities),
             **(changes or {}),
         },
         **({} if options is None else {"initializationOptions": options}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.run.events import QuestionAnswered
+from tests.editor.client.recording import replaying
 from tests.engine.conftest import ralph
 from tests.engine.project_builder import PATIENCE, ROOT, end_run, events_of
 from tests.engine.ralph_runner import Project, Ralph
@@ -50,13 +52,15 @@ def program(client: str) -> str:
     return found[1]
 
 
-def run(project: Project, client: str) -> subprocess.CompletedProcess[str]:
+def run(
+    project: Project, client: str, *, programs: Path = Path(sys.executable).parent
+) -> subprocess.CompletedProcess[str]:
     path = project.kept / ("client.mts" if client == "typescript" else "client.py")
     path.write_text(program(client), encoding="utf-8")
     command = [sys.executable, str(path)]
     if client == "typescript":
         command = [sys.executable, str(WITH_NODE), "node", "--no-warnings", str(path)]
-    names = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    names = os.pathsep.join([str(programs), os.environ["PATH"]])
     return subprocess.run(
         [*command, str(project.repository), "SQLite"],
         env={**os.environ, "PATH": names},
@@ -86,3 +90,14 @@ def test_a_refusal_is_reported(project: Project, client: str) -> None:
     done = run(project, client)
     assert done.returncode != 0
     assert "ralph allow" in done.stderr
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_it_passes_a_recorded_session(project: Project, client: str) -> None:
+    report = project.kept / "report.json"
+    program = replaying("question", report, project.kept / "programs")
+    done = run(project, client, programs=program.parent)
+    assert "passed" in done.stderr
+    assert done.returncode == 0
+    assert json.loads(report.read_text(encoding="utf-8"))["problems"] == []
+    assert done.stdout.splitlines()[-1].split()[1:3] == ["runEnded", "complete"]
