@@ -186,11 +186,11 @@ def next_task(
     ready = [task for task in candidates if not waits_for.get(task.id)]
     if not ready and waits_for:
         taken = {task.id for task in candidates}
-        ready = [task for task in candidates if _all_needed(task.id, waits_for) <= taken]
+        ready = [task for task in candidates if all_needed(task.id, waits_for) <= taken]
     return min(ready, key=urgency, default=None)
 
 
-def _all_needed(task_id: str, waits_for: Mapping[str, Collection[str]]) -> set[str]:
+def all_needed(task_id: str, waits_for: Mapping[str, Collection[str]]) -> set[str]:
     """The transitive dependencies of a task."""
     needed: set[str] = set()
     left = [task_id]

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.queries import urgency
+from ralph_ls.core.plan.queries import all_needed, urgency
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
 
@@ -26,9 +26,9 @@ class OpenTask:
 
     task: TaskRef
     waits_for: frozenset[str] = frozenset()
-    """Ids of the unfinished tasks that have to be done first."""
+    """Ids of the unfinished tasks that have to be done first, whether they are open or blocked."""
     files: frozenset[str] = frozenset()
-    """Files that it names as its own; empty: it does not say."""
+    """Files and folders that it names as its own; empty: it does not say."""
     is_alone: bool = False
     """It must not be worked on beside any other."""
     barrier: int = 0
@@ -42,7 +42,10 @@ def open_tasks(
     *,
     takes_optional: bool = False,
 ) -> tuple[OpenTask, ...]:
-    """The open tasks of a plan in the order of urgency; ``needs`` are their dependencies by id."""
+    """The open tasks of a plan in the order of urgency.
+
+    ``needs`` are their unfinished dependencies by id.
+    """
     lines = text.splitlines()
     parents = {task.parent for task in tasks if task.state in OPEN_STATES and task.parent}
     known = {task.id: task for task in tasks}
@@ -81,25 +84,39 @@ def ready_tasks(
     """Those of the open tasks that may be started now, in order, each beside those before it.
 
     ``in_work`` are the ids of the tasks in lanes, ``excluded`` of those that are not to be started.
+    Tasks of which no order is possible, since they wait for each other, are taken one at a time.
     """
     working = [one for one in tasks if one.task.id in in_work]
-    unfinished = {one.task.id for one in tasks}
     # What will not be taken holds nobody up who does not depend on it.
     left = [one for one in tasks if one.task.id not in excluded]
-    lowest = min((one.barrier for one in left), default=0)
+    # A task that waits is behind what it waits for, whatever the order in the plan.
+    moving = [one for one in left if one.task.id in in_work or not one.waits_for]
+    lowest = min((one.barrier for one in moving), default=0)
     chosen: list[OpenTask] = []
-    for one in left:
+    for one in moving:
         beside = [*working, *chosen]
-        if (
-            one.task.id in in_work
-            or one.barrier > lowest
-            or one.waits_for & unfinished
-            or (one.is_alone and beside)
-            or any(other.is_alone or other.files & one.files for other in beside)
-        ):
+        is_kept = one.is_alone and beside
+        if one.task.id in in_work or one.barrier > lowest or is_kept:
             continue
-        chosen.append(one)
-    return tuple(chosen)
+        if not any(other.is_alone or _meet(other.files, one.files) for other in beside):
+            chosen.append(one)
+    return tuple(chosen) if moving or in_work else _first_of_circle(left)
+
+
+def _first_of_circle(left: Sequence[OpenTask]) -> tuple[OpenTask, ...]:
+    """The first of the tasks that wait for nothing but each other."""
+    waits_for = {one.task.id: one.waits_for for one in left}
+    first = (one for one in left if all_needed(one.task.id, waits_for) <= waits_for.keys())
+    return tuple(first)[:1]
+
+
+def _meet(files: Collection[str], others: Collection[str]) -> bool:
+    """Whether two tasks name the same file, or one a folder of the other's file."""
+    return any(
+        one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
+        for one in files
+        for other in others
+    )
 
 
 _PARALLEL = re.compile(r"\[P\]")
@@ -116,9 +133,14 @@ def _hints_of(task: Task, lines: Sequence[str]) -> tuple[frozenset[str], bool]:
     for line in lines[task.line + 1 : task.end_line + 1]:
         if named := _FILES.match(line):
             found = _PATH.findall(named[1])
-            files |= {(quoted or bare).strip("./") for quoted, bare in found}
+            files |= {_folded(quoted or bare) for quoted, bare in found}
         is_alone = is_alone or _ALONE.match(line) is not None
     return frozenset(files - {""}), is_alone
+
+
+def _folded(path: str) -> str:
+    """``src`` for ``./src/`` and ``src/**``."""
+    return path.removeprefix("./").rstrip("/*")
 
 
 def _is_within(task: Task, ancestor: str, known: Mapping[str, Task]) -> bool:

@@ -1,0 +1,1 @@
+"""Parallel runs: the schedule, the reducer, and whole runs under a simulated engine."""
