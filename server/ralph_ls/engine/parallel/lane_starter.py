@@ -28,6 +28,9 @@ from ralph_ls.store.run.launch import parse_refusal
 from ralph_ls.store.run.lock import is_same_process, start_time_of
 
 MODULE = "ralph_ls.engine.parallel.lane_main"
+SERVER_TRIES = 5
+"""How often a process that forks lanes is replaced for one start."""
+
 CAN_FORK = hasattr(os, "fork") and sys.platform != "win32"
 
 
@@ -104,13 +107,15 @@ class LaneStarter:
         if not CAN_FORK:
             return _launch_alone(order, data)
         with self._lock:
-            # One that has died is replaced once.
-            for _ in range(2):
+            for _ in range(SERVER_TRIES):
                 pid = _ask(self._living_server(), data)
                 if pid is not None:
                     return pid
                 self._server = None
-        raise StateUnusable("the process that starts lanes ended; see the errors above")
+        raise StateUnusable(
+            f"the process that starts lanes was ended {SERVER_TRIES} times; is memory short? then "
+            "use fewer lanes, such as: --parallel 2"
+        )
 
     def _living_server(self) -> subprocess.Popen[bytes]:
         if self._server is None or self._server.poll() is not None:

@@ -50,12 +50,28 @@ def make_lane(root: Path, path: Path, branch: str, base: str) -> None:
     if has_worktree(path):
         return
     make_private_folder(path.parent)
-    if path.exists():
-        # Git was ended while it made the work tree, so nothing has been worked on in it.
-        shutil.rmtree(path)
-    run_git(root, "worktree", "prune")
+    try:
+        _add_worktree(root, path, branch, base)
+    except RalphError:
+        # It may have been ended in the middle; what is wrong with the repository is so again.
+        _add_worktree(root, path, branch, base)
+
+
+def _add_worktree(root: Path, path: Path, branch: str, base: str) -> None:
+    # Git may have been ended while it made the work tree, so nothing was worked on in it.
+    _forget_worktree(root, path)
     start = [branch] if branch_commit(root, branch) else ["-b", branch, base]
     run_git(root, "worktree", "add", "--quiet", *_in_order(start, path))
+
+
+def _forget_worktree(root: Path, path: Path) -> None:
+    """Remove a work tree, also one that git has locked while it makes it."""
+    if path.exists():
+        # Twice: a work tree that git was making is locked.
+        run_git(root, "worktree", "remove", "-f", "-f", os.fspath(path), accept=(0, 128))
+        shutil.rmtree(path, ignore_errors=True)
+    run_git(root, "worktree", "unlock", os.fspath(path), accept=(0, 128))
+    run_git(root, "worktree", "prune")
 
 
 def _in_order(start: Sequence[str], path: Path) -> list[str]:
@@ -68,7 +84,13 @@ def has_worktree(path: Path) -> bool:
         found = find_worktree(path)
     except WorkspaceMissing:
         return False
-    return found.root == Path(os.path.realpath(path)) and (found.git_dir / "index").exists()
+    is_here = found.root == Path(os.path.realpath(path))
+    return is_here and (found.git_dir / "index").exists() and not is_being_made(found)
+
+
+def is_being_made(worktree: Worktree) -> bool:
+    """Whether git was ended before it had made the work tree: it is locked until then."""
+    return (worktree.git_dir / "locked").exists() or (worktree.git_dir / "index.lock").exists()
 
 
 def branch_commit(root: Path, branch: str) -> str | None:
@@ -86,10 +108,7 @@ def changed_files(root: Path, own: LoopFiles) -> list[str]:
 
 def remove_lane(root: Path, path: Path, branch: str) -> None:
     """Remove the work tree and the branch, as far as they are there."""
-    if path.exists():
-        run_git(root, "worktree", "remove", "--force", os.fspath(path), accept=(0, 128))
-        shutil.rmtree(path, ignore_errors=True)
-    run_git(root, "worktree", "prune")
+    _forget_worktree(root, path)
     if branch_commit(root, branch):
         run_git(root, "branch", "--quiet", "--delete", "--force", branch)
     for folder in (path.parent, path.parent.parent):

@@ -155,7 +155,7 @@ def _continue_lanes(draft: StepDraft) -> None:
         needs_run = lane.state is LaneState.WORKING and (lane.run is None or lane.end is not None)
         if not needs_run or lane.task.id in facts.opening:
             continue
-        limits = share_of_limits(draft)
+        limits = share_of_limits(draft, lane)
         if limits is None:
             park(draft, lane, f"the limits of the run are used up: {lane.message}")
             continue
@@ -227,16 +227,21 @@ def start_lane(draft: StepDraft, number: int, task: TaskRef, limits: LaneLimits)
     open_lane(draft, task.id, limits)
 
 
-def share_of_limits(draft: StepDraft) -> LaneLimits | None:
+def share_of_limits(draft: StepDraft, own: LaneView | None = None) -> LaneLimits | None:
     """What another run may use; None where nothing is left.
 
-    What is left is divided among the lanes that may need it, after what live runs were given.
+    What is left is divided among the lanes that may need it, after what live runs were given;
+    ``own`` is the lane that the share is for, where it has one already.
     """
     run, config = draft.run, draft.config
     seconds = active_seconds(run, draft.now)
     if limit_reached(config, counted=run.counted, seconds=seconds, usage=run.usage) is not None:
         return None
-    live = [one for one in run.lanes if one.state is LaneState.WORKING and one.end is None]
+    live = [
+        one
+        for one in run.lanes
+        if one is not own and one.state is LaneState.WORKING and one.end is None
+    ]
     lanes = max(1, (config.parallel or 1) - len([one for one in live if one.run is not None]))
     iterations = None
     if config.max_iterations is not None:

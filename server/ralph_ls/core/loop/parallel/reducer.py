@@ -55,6 +55,7 @@ from ralph_ls.core.loop.parallel.inputs import (
 )
 from ralph_ls.core.loop.parallel.steering import handle_command, handle_signal
 from ralph_ls.core.loop.state import Awaits, BranchFacts, LoopState, Step, StepDraft
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.events import (
     LaneMerged,
     LaneRunEnded,
@@ -104,13 +105,13 @@ def _take_up(draft: StepDraft, given: Input | LaneInput) -> None:
     draft.expect(Awaits.PREPARED)
     draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PREPARING))
     if isinstance(given, Resumed):
-        _retry_parked(draft)
+        _retry_failed(draft)
     for lane in draft.run.lanes:
-        if lane.state in {LaneState.MERGED, LaneState.DROPPED}:
+        if lane.state is LaneState.MERGED:
             # Its engine may have died before it had removed everything.
             draft.order(CloseLane(task=lane.task.id))
         elif lane.state is LaneState.WORKING and lane.end is None:
-            limits = share_of_limits(draft)
+            limits = share_of_limits(draft, lane)
             if limits is None:
                 park(draft, lane, "the limits of the run are used up")
             else:
@@ -118,10 +119,10 @@ def _take_up(draft: StepDraft, given: Input | LaneInput) -> None:
     draft.order(ReadBranchPlan())
 
 
-def _retry_parked(draft: StepDraft) -> None:
-    """A user who resumes the run wants what is parked tried again."""
+def _retry_failed(draft: StepDraft) -> None:
+    """A user who resumes the run wants what is parked or set aside tried again."""
     for lane in draft.run.lanes:
-        if lane.state is LaneState.PARKED:
+        if lane.state in {LaneState.PARKED, LaneState.DROPPED}:
             retry_lane(draft, lane)
 
 
@@ -296,13 +297,13 @@ def _engine_gone(draft: StepDraft, lane: LaneView) -> None:
     if lane.task.id in draft.state.branch.opening:
         draft.ignore("its run is being started again")
         return
-    limits = share_of_limits(draft)
+    limits = share_of_limits(draft, lane)
     if lane.crashes >= MOST_CRASHES or limits is None:
         park(
             draft,
             lane,
-            f"the engine of its run died {lane.crashes + 1} times; see engine.err of run "
-            f"{lane.run}, then continue with: ralph run --resume",
+            f"the engine of its run died {count_of(lane.crashes + 1, 'time')}; see engine.err of "
+            f"run {lane.run}, then continue with: ralph run --resume",
         )
         return
     open_lane(draft, lane.task.id, limits, resume=True)
