@@ -1,4 +1,4 @@
-"""A repository whose tasks are worked on side by side, by an agent that knows each by its letter."""
+"""A repository whose tasks are worked on side by side, by an agent that goes by their letters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_ls.protocol.run.events import Event
-from tests.engine.project_builder import Completed, git, write_agent
+from tests.engine.project_builder import git, write_agent
 from tests.engine.ralph_runner import Project, Ralph
 
 PRELUDE = """\
@@ -18,7 +17,8 @@ here="$kept/$task"
 mkdir -p "$here"
 printf '%s\\n' "$prompt" >"$here/prompt"
 echo "$RALPH_LANE" >>"$here/lanes"
-tick() {{ sed "s/\\[ \\] Task $task/[x] Task $task/" @fix_plan.md >"$here/plan"; cat "$here/plan" >@fix_plan.md; }}
+tick() {{ sed "s/\\[ \\] Task $task/[x] Task $task/" @fix_plan.md >"$here/plan"
+cat "$here/plan" >@fix_plan.md; }}
 commit() {{ git add -A; git commit -q -m "Task $task"; }}
 resolve() {{ sed -i -e '/^<<<<<<< /d' -e '/^=======$/d' -e '/^>>>>>>> /d' "$1"; }}
 done_now() {{ tick; commit
@@ -82,8 +82,3 @@ class LanesProject(Project):
     def prompt_of(self, task: str) -> str:
         """The last prompt for a task."""
         return (self.kept / task / "prompt").read_text(encoding="utf-8")
-
-
-def lane_events(done: Completed, kind: str) -> list[Event]:
-    """The events of one kind, whose task is a lane's."""
-    return [event for event in done.events if getattr(event, "kind", "") == kind]  # type: ignore[misc]

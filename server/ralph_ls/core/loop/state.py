@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -99,8 +100,8 @@ class BranchFacts:
     """The open tasks at the end of the branch; None: they are being read."""
     counts: PlanCountsView = PlanCountsView.model_construct()
     """The plan there, in numbers."""
-    opening: frozenset[str] = frozenset()
-    """Ids of the tasks whose lanes are being opened."""
+    opening: Mapping[str, int] = field(default_factory=dict)
+    """Ids of the tasks whose lanes are being opened, with the iterations that they are given."""
     merging: str | None = None
     """Id of the task whose lane is being rebased or merged."""
     deferred: frozenset[str] = frozenset()

@@ -183,7 +183,8 @@ def open_lane(
 ) -> None:
     """Order a run for the task of a lane."""
     facts = draft.state.branch
-    draft.hold_branch(replace(facts, opening=facts.opening | {task}))
+    opening = {**facts.opening, task: limits.iterations or 0}
+    draft.hold_branch(replace(facts, opening=opening))
     draft.order(OpenLane(task=task, limits=limits, resume=resume, repair=repair, message=message))
 
 
@@ -237,15 +238,18 @@ def share_of_limits(draft: StepDraft, own: LaneView | None = None) -> LaneLimits
     seconds = active_seconds(run, draft.now)
     if limit_reached(config, counted=run.counted, seconds=seconds, usage=run.usage) is not None:
         return None
+    opening = draft.state.branch.opening
     live = [
         one
         for one in run.lanes
-        if one is not own and one.state is LaneState.WORKING and one.end is None
+        if one.task.id != (own and own.task.id)
+        and one.state is LaneState.WORKING
+        and (one.end is None or one.task.id in opening)
     ]
-    lanes = max(1, (config.parallel or 1) - len([one for one in live if one.run is not None]))
+    lanes = max(1, (config.parallel or 1) - len(live))
     iterations = None
     if config.max_iterations is not None:
-        lent = sum(one.limit or 0 for one in live)
+        lent = sum(opening.get(one.task.id, one.limit or 0) for one in live)
         left = config.max_iterations - run.counted - lent
         if left <= 0:
             return None

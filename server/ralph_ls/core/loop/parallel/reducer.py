@@ -200,7 +200,8 @@ def _plan_read(draft: StepDraft, given: BranchPlanRead) -> None:
 
 def _no_longer_opening(draft: StepDraft, lane: LaneView) -> BranchFacts:
     facts = draft.state.branch
-    facts = replace(facts, opening=facts.opening - {lane.task.id})
+    opening = {task: limit for task, limit in facts.opening.items() if task != lane.task.id}
+    facts = replace(facts, opening=opening)
     draft.hold_branch(facts)
     return facts
 
@@ -286,6 +287,8 @@ def _run_finished(draft: StepDraft, lane: LaneView, given: LaneRunFinished) -> N
             pass  # It continues with a part of what the others have not used.
         case EndReason.STOPPED if draft.run.phase is Phase.STOPPING:
             pass  # It continues when the run is resumed.
+        case EndReason.DECIDE | EndReason.BLOCKED:
+            park(draft, lane, given.message)  # The question is in the lane, and its answer will be.
         case EndReason.STOPPED:
             by = given.by or "somebody"
             park_or_drop(draft, lane, f"stopped by {by}", is_empty=given.is_empty)
