@@ -46,6 +46,9 @@ def main() -> int:
     print((built.stdout + built.stderr).partition("Traceback (most recent call last)")[0].strip())
     if built.returncode:
         return 1
+    # Beside the pages that explain them.
+    ignored = shutil.ignore_patterns("*.py", "VERSION", "__pycache__")
+    shutil.copytree(ROOT / "schemas", SITE / "schemas", ignore=ignored)
     foreign = [f"{page.relative_to(SITE)} loads {url}" for page, url in _loaded()]
     print("\n".join([*foreign, f"{SITE.relative_to(ROOT)}/index.html"]))
     return 1 if foreign else 0

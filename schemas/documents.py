@@ -1,4 +1,4 @@
-"""Pages with generated parts, and those of docs/protocol.md: tables of schemas, golden examples."""
+"""Pages with generated parts, and those of the protocol: tables of schemas, golden examples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.protocol.lsp.methods import METHODS, Direction, Method
+from ralph_ls.protocol.lsp.methods import METHODS, Direction, Method, ShownResult
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.lsp.panel import Panel, PlanRows
 from ralph_ls.protocol.run.commands import COMMAND_TYPES, CommandBase
@@ -43,23 +43,36 @@ def fill_page(name: str, page: str, parts: Mapping[str, str]) -> str:
     return page
 
 
-def document_parts(root: Path) -> dict[str, str]:
-    """The generated parts of docs/protocol.md by their names."""
+def protocol_pages(root: Path) -> dict[str, dict[str, str]]:
+    """The generated parts of docs/protocol.md and of the pages below it, by page and name."""
     golden = root / "tests" / "golden"
-    methods = methods_schema()
+    methods = methods_schema()["$defs"]
     options = {EditorOptions.__name__: golden / "initializationOptions" / "ourClient.json"}
     panels = {
         Panel.__name__: golden / "panel" / "asks.json",
         PlanRows.__name__: golden / "planRows" / "asks.json",
     }
     return {
-        "version": f"The schema version is **{SCHEMA_VERSION}**.",
-        "events": _catalogue(EVENT_TYPES, EventBase, events_schema(), golden / "events"),
-        "commands": _catalogue(COMMAND_TYPES, CommandBase, commands_schema(), golden / "commands"),
-        "options": _models(options, methods["$defs"]),
-        "methods": _methods(methods["$defs"], golden / "methods"),
-        "messages": _catalogue(MESSAGE_TYPES, MessageBase, messages_schema(), golden / "messages"),
-        "panel": _models(panels, methods["$defs"]),
+        "protocol.md": {"version": f"The schema version is **{SCHEMA_VERSION}**."},
+        "protocol/events.md": {
+            "events": _catalogue(EVENT_TYPES, EventBase, events_schema(), golden / "events")
+        },
+        "protocol/commands.md": {
+            "commands": _catalogue(
+                COMMAND_TYPES, CommandBase, commands_schema(), golden / "commands"
+            )
+        },
+        "protocol/methods.md": {
+            "options": _models(options, methods),
+            "methods": _methods(methods, golden / "methods"),
+            "shown": _models({ShownResult.__name__: golden / "shown" / "changes.json"}, methods),
+        },
+        "protocol/messages.md": {
+            "messages": _catalogue(
+                MESSAGE_TYPES, MessageBase, messages_schema(), golden / "messages"
+            )
+        },
+        "protocol/panel.md": {"panel": _models(panels, methods)},
     }
 
 
@@ -74,7 +87,7 @@ def _catalogue(models: Sequence[Model], base: Model, schema: Json, golden: Path)
     sections: list[str] = []
     for kind, model in kinds.items():
         definition = schema["$defs"][model.__name__]
-        sections += [f"#### {kind}", "", definition["description"], ""]
+        sections += [f"## {kind}", "", definition["description"], ""]
         sections += [
             *table(definition, shared),
             *_example(_read_json(golden / f"{kind}.json")),
@@ -95,7 +108,7 @@ def _methods(definitions: Mapping[str, Json], golden: Path) -> str:
     for method in METHODS.values():
         asked = definitions[method.params.__name__]
         file = method.name.partition("/")[2]
-        sections += [f"#### {method.name}", "", f"{_kind(method).capitalize()}."]
+        sections += [f"### {method.name}", "", f"{_kind(method).capitalize()}."]
         sections += [asked["description"], "", *table(asked, frozenset())]
         sections += [*_short_example(golden / f"{file}.params.json"), ""]
         if method.result is not None:
@@ -127,7 +140,7 @@ def _models(examples: Mapping[str, Path], definitions: Mapping[str, Json]) -> st
     for name in told:
         definition = definitions[name]
         told += [other for other in named_in(definition) if other not in told]
-        lines += [f"#### {name}", "", *described(definition), ""]
+        lines += [f"### {name}", "", *described(definition), ""]
         lines += table(definition, frozenset())
         if name in examples:
             lines += [*_folded(_example(_read_json(examples[name]))), ""]

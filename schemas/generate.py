@@ -22,7 +22,7 @@ from schemas.breaker_states import breaker_parts
 from schemas.commands_page import command_parts
 from schemas.decisions import decision_parts
 from schemas.docstrings import member_docstrings
-from schemas.documents import document_parts, fill_page
+from schemas.documents import fill_page, protocol_pages
 from schemas.json_schemas import schema_files
 from schemas.loop_states import phase_parts
 from schemas.outputs import output_files, output_parts
@@ -96,7 +96,7 @@ def stale_files(root: Path) -> dict[Path, str]:
 def page_parts(root: Path) -> dict[str, dict[str, str]]:
     """The generated parts of each page in docs/."""
     return {
-        "protocol.md": document_parts(root),
+        **protocol_pages(root),
         "loop-states.md": phase_parts() | breaker_parts(),
         "profiles.md": profile_parts(),
         "commands.md": command_parts(),

@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.renamed import RENAMED
-from ralph_ls.protocol.lsp.methods import METHODS, Method
+from ralph_ls.protocol.lsp.methods import METHODS, Method, ShownResult
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.run.events import EVENT_ADAPTER
@@ -45,10 +45,19 @@ def schema_files() -> dict[str, str]:
         "methods.schema.json": methods_schema(),
     }
     files = {
-        name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        name: json.dumps(_with_id(name, schema), indent=2, ensure_ascii=False) + "\n"
         for name, schema in schemas.items()
     }
     return {**files, "VERSION": f"{SCHEMA_VERSION}\n"}
+
+
+def _with_id(name: str, schema: Json) -> Json:
+    """The schema with its ``$id``; that of the settings has none, editors read it from a file."""
+    if name == "config.schema.json":
+        return schema
+    dialect = {"$schema": schema["$schema"]}
+    subject = name.partition(".")[0]
+    return {**dialect, "$id": f"urn:ralph:protocol:{SCHEMA_VERSION}:{subject}", **schema}
 
 
 @cache
@@ -113,11 +122,13 @@ def methods_schema() -> Json:
     """A message of ours between editor and language server, and the table of all of them.
 
     ``methods`` and ``initializationOptions`` are no keywords of JSON Schema: a checker passes over
-    them, and the author of a client reads the result of each request there.
+    them, and the author of a client reads the result of each request there. ``ShownResult`` is
+    what commands of ``workspace/executeCommand`` answer that show something.
     """
     asked = [method.params for method in METHODS.values() if method.is_request]
     told = [method.params for method in METHODS.values() if not method.is_request]
     told += [method.result for method in METHODS.values() if method.result is not None]
+    told.append(ShownResult)
     defs = {
         **_definitions([*told, EditorOptions], schema_generator=_AsTold),
         **_definitions(asked, schema_generator=GenerateJsonSchema),

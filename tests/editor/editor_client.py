@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import json
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -21,9 +20,8 @@ from typing import IO, Any
 from lsprotocol.converters import get_converter
 from pytest_lsp import client_capabilities
 
-from ralph_ls.editor.lsp.framing import FrameReader, frame
+from ralph_ls.client import RequestRefused, ServerConnection
 from tests.editor.forked_server import LanguageServerForks
-from tests.editor.wire_client import bodies
 from tests.engine.forked_ralph import ForkedProcess
 
 VS_CODE = "visual-studio-code@v1.65.2"
@@ -43,20 +41,17 @@ ALWAYS_ASKED = frozenset({"workspace/configuration"})
 """What every client with that capability is asked."""
 
 
-class Refused(Exception):
-    """The server answered with an error."""
-
-    def __init__(self, error: Message) -> None:
-        super().__init__(str(error))
-        self.code: int = error["code"]
-        self.message: str = error["message"]
-        self.data: Any = error.get("data")
-
-
-class Editor:
+class Editor(ServerConnection):
     """One editor and its server."""
 
-    def __init__(self, process: ForkedProcess, errors: IO[bytes]) -> None:
+    def __init__(
+        self,
+        process: ForkedProcess,
+        errors: IO[bytes],
+        reader: asyncio.StreamReader,
+        writer: asyncio.WriteTransport,
+    ) -> None:
+        super().__init__(reader, writer)
         self.process = process
         self.told: list[tuple[str, Params]] = []
         """Every notification: its method and its params."""
@@ -74,45 +69,27 @@ class Editor:
         """What the server can do."""
         self.server_info: Message = {}
         self._errors = errors
-        self._number = 0
-        self._answers: dict[int, asyncio.Future[Message]] = {}
         self._changed = asyncio.Condition()
         self._ended = False
-        self._reading = asyncio.Event()
-        self._reading.set()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._may_read = asyncio.Event()
+        self._may_read.set()
 
     # -------------------------------------------------------------------------------------- asking
-
-    def notify(self, method: str, params: object = None) -> None:
-        self._send({"method": method, "params": {} if params is None else params})
-
-    def ask(self, method: str, params: object = None) -> asyncio.Future[Message]:
-        """Send a request; the future has its whole answer."""
-        self._number += 1
-        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        self._answers[self._number] = answer
-        sent = {} if params is None else params
-        self._send({"id": self._number, "method": method, "params": sent})
-        return answer
 
     def cancel_last(self) -> None:
         """Give up waiting for the request that was sent last."""
         self.notify("$/cancelRequest", {"id": self._number})
 
     async def request(self, method: str, params: object = None) -> Any:
-        """The result; raises ``Refused``."""
+        """The result; raises ``RequestRefused``."""
         async with asyncio.timeout(PATIENCE):
-            answer = await self.ask(method, params)
-        if "error" in answer:
-            raise Refused(answer["error"])
-        return answer["result"]
+            return await super().request(method, params)
 
-    async def refusal(self, method: str, params: object = None) -> Refused:
+    async def refusal(self, method: str, params: object = None) -> RequestRefused:
         """The error of a request that must fail."""
         try:
             result = await self.request(method, params)
-        except Refused as refused:
+        except RequestRefused as refused:
             return refused
         raise AssertionError(f"{method} was answered with {result}")
 
@@ -202,10 +179,10 @@ class Editor:
 
     def stop_reading(self) -> None:
         """Stop, as an editor that hangs."""
-        self._reading.clear()
+        self._may_read.clear()
 
     def read_on(self) -> None:
-        self._reading.set()
+        self._may_read.set()
 
     def kill(self) -> None:
         """Kill the server, as the system would."""
@@ -231,54 +208,38 @@ class Editor:
 
     # ------------------------------------------------------------------------------------- helpers
 
-    async def _connect(self, stdin: IO[bytes], stdout: IO[bytes]) -> None:
-        loop = asyncio.get_running_loop()
-        reader = asyncio.StreamReader()
-        protocol = asyncio.StreamReaderProtocol(reader)
-        await loop.connect_read_pipe(lambda: protocol, stdout)
-        self._writer, _ = await loop.connect_write_pipe(asyncio.Protocol, stdin)
-        self._tasks.append(loop.create_task(self._read(reader)))
+    def take_notification(self, method: str, params: Any) -> None:
+        self.heard.append(method)
+        self.told.append((method, params or {}))
 
-    async def _disconnect(self) -> None:
+    def answer_request(self, method: str, params: Any) -> Any:
+        self.heard.append(method)
+        if method not in ALWAYS_ASKED:
+            self.asked.append((method, params or {}))
+        return self.results.get(method)
+
+    def take_answer(self, message: Message) -> None:
+        self.heard.append("answer")
+        super().take_answer(message)
+
+    async def after_messages(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+        await self._may_read.wait()
+
+    async def ended(self) -> None:
+        async with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    async def disconnect(self) -> None:
         if self.process.poll() is None:
             self.kill()
         self.read_on()
-        await asyncio.gather(*self._tasks)
-        self._writer.close()
+        await self.close()
         # The transport lets go of its pipe in the loop's next round.
         await asyncio.sleep(0)
         self.process.close()
-
-    async def _read(self, reader: asyncio.StreamReader) -> None:
-        frames = FrameReader()
-        while data := await reader.read(1 << 16):
-            for body in bodies(frames, data):
-                self._take(json.loads(body))
-            async with self._changed:
-                self._changed.notify_all()
-            await self._reading.wait()
-        self._ended = True
-        for answer in self._answers.values():
-            answer.cancel()
-        async with self._changed:
-            self._changed.notify_all()
-
-    def _take(self, message: Message) -> None:
-        self.heard.append(message.get("method", "answer"))
-        if "method" not in message:
-            answer = self._answers.pop(message["id"])
-            if not answer.done():
-                answer.set_result(message)
-        elif "id" in message:
-            if message["method"] not in ALWAYS_ASKED:
-                self.asked.append((message["method"], message.get("params") or {}))
-            self._send({"id": message["id"], "result": self.results.get(message["method"])})
-        else:
-            self.told.append((message["method"], message.get("params") or {}))
-
-    def _send(self, message: Message) -> None:
-        with contextlib.suppress(RuntimeError):  # The server is gone already.
-            self._writer.write(frame(json.dumps({"jsonrpc": "2.0", **message}).encode()))
 
 
 Start = Callable[..., Any]
@@ -301,7 +262,7 @@ async def serving(fork_server: LanguageServerForks) -> AsyncIterator[Start]:
 
 
 @functools.cache
-def _capabilities(editor: str) -> Message:
+def capabilities_of(editor: str) -> Message:
     """What this editor can do, as it is sent; not to be changed."""
     sent: Message = get_converter().unstructure(client_capabilities(editor))
     return sent
@@ -334,9 +295,13 @@ async def _start(
     )
     os.close(their_input)
     os.close(their_output)
-    editor = Editor(process, errors)
-    await editor._connect(os.fdopen(our_output, "wb", 0), os.fdopen(our_input, "rb", 0))
-    at_the_end.push_async_callback(editor._disconnect)
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await loop.connect_read_pipe(lambda: protocol, os.fdopen(our_input, "rb", 0))
+    writer, _ = await loop.connect_write_pipe(asyncio.Protocol, os.fdopen(our_output, "wb", 0))
+    editor = Editor(process, errors, reader, writer)
+    editor.begin()
+    at_the_end.push_async_callback(editor.disconnect)
     known = name or ("Neovim" if capabilities == NEOVIM else "Visual Studio Code")
     places = [{"uri": folder.as_uri(), "name": folder.name} for folder in folders]
     params = {
@@ -345,7 +310,7 @@ async def _start(
         "rootUri": places[0]["uri"] if places else None,
         "workspaceFolders": places or None,
         "capabilities": {
-            **_capabilities(capabilities),
+            **capabilities_of(capabilities),
             **(changes or {}),
         },
         **({} if options is None else {"initializationOptions": options}),

@@ -3573,7 +3573,7 @@ export interface UsageMessage {
   readonly usage: Usage;
 }
 
-/** Judge a draft by the rules of I 1.4; what is left out is not judged. */
+/** Check a draft by the rules that setup applies; what is left out is not checked. */
 export interface ValidateSetupParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
   readonly workspace?: string;

@@ -122,6 +122,7 @@ NOT_ON_WINDOWS = "sockets are not served on Windows; use --stdio"
 HELP = f"""\
 Usage: ralph-ls [--stdio | --pipe PATH | --socket PORT] [--read-only] [--log-file FILE]
                 [--log-level LEVEL]
+       ralph-ls --replay SESSION [--report FILE]
 
 The language server of the Ralph Loop, as an editor starts it: it speaks LSP over standard input
 and output. A loop that it starts keeps running when the editor closes. The same as: ralph serve
@@ -137,6 +138,9 @@ Options:
   --log-level LEVEL      {", ".join(LEVELS)}; {DEFAULT_LEVEL} if not given. With debug
                          each message of the protocol is logged.
   --clientProcessId PID  Also end when this process ends.
+  --replay SESSION       For authors of clients: play a recorded session instead of serving, and
+                         report what the client does wrong. Nothing is started.
+  --report FILE          Write that report to this file as JSON, too.
   --version              Show the version.
   --help                 Show this.
 
@@ -157,6 +161,10 @@ class ServeOptions:
     """The editor's socket file."""
     port: int | None = None
     """The editor's port; without either it is at standard input and output."""
+    replay: str | None = None
+    """A recorded session to play instead of serving: its name, or a file."""
+    report: Path | None = None
+    """Where what the client did wrong is written then."""
 
 
 class ServeOptionError(Exception):
@@ -169,6 +177,10 @@ def run_language_server(arguments: Sequence[str]) -> NoReturn:
         options = read_options(arguments)
     except ServeOptionError as error:
         _refuse(str(error))
+    if options.replay is not None:
+        from ralph_ls.client.replay import replay
+
+        sys.exit(replay(options.replay, options.report))
     serve(options)
 
 
@@ -192,6 +204,10 @@ def read_options(arguments: Sequence[str]) -> ServeOptions:
                 options.pipe = Path(_value(word, words))
             case "--socket":
                 options.port = check_port(_value(word, words))
+            case "--replay":
+                options.replay = _value(word, words)
+            case "--report":
+                options.report = Path(_value(word, words))
             case "--version":
                 _print_line(f"ralph-ls {__version__}\n")
             case "--help" | "-h":

@@ -145,6 +145,10 @@ class Neovim:
         self.wait(f"#{ASKING} > 0", text)
         return next(one for one in self.diagnostics() if text in one["message"])
 
+    def wait_for_diagnostic(self, code: str) -> None:
+        """Wait until a remark in the buffer that is shown has this code."""
+        self.wait(f"#vim.tbl_filter(function(d) return d.code == {code!r} end, {HERE}) > 0")
+
     def wait_for_answer(self, text: str) -> None:
         """Wait until nothing in the buffer that is shown asks this any more."""
         self.wait(f"#{ASKING} == 0", text)

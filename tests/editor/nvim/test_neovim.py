@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,9 +13,10 @@ import psutil
 import pytest
 
 from ralph_ls.protocol.run.events import QuestionAnswered
+from tests.editor.client.recording import replaying
 from tests.editor.nvim.neovim import COLUMNS, Neovim, start_neovim
 from tests.engine.project_builder import PATIENCE, events_of, wait_for
-from tests.engine.ralph_runner import Project
+from tests.engine.ralph_runner import Project, wait_until
 from tests.unit.core.plan.stories.story_builder import RETURNED, story, text_of
 
 pytestmark = pytest.mark.slow
@@ -223,6 +225,30 @@ def test_stories_have_lenses_and_actions_and_other_json_has_no_server(project: P
         editor.command(f"edit! {other}")
         editor.wait("vim.bo.filetype == 'json'")
         assert editor.lua("return vim.lsp.get_clients({ bufnr = 0 })") == []
+
+
+def test_it_passes_a_recorded_session(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    program = replaying("plain-lsp", report, tmp_path / "programs")
+    plan = tmp_path / PLAN
+    plan.write_text("# Fix plan\n\n- [ ] First task\n", encoding="utf-8")
+    path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
+    with start_neovim(plan, env={"PATH": path}) as editor:
+        editor.wait_for_lens("Start loop")
+        editor.command("Ralph start 9")
+        editor.wait_for_question(ASKED)
+        editor.command("Ralph answer SQLite")
+        editor.wait_for_answer("PostgreSQL or SQLite?")
+        editor.wait_for_message("Ralph: ")
+        editor.wait_for_diagnostic("run-blocked")
+        editor.command("Ralph resume")
+        editor.wait_for_lens("Reset breaker")
+        editor.command("Ralph reset")
+        editor.wait_for_lens("complete")
+        editor.command("quitall!")
+        wait_until(tmp_path, report.exists)
+    found = json.loads(report.read_text(encoding="utf-8"))
+    assert (found["problems"], found["passed"]) == ([], True)
 
 
 def test_a_file_of_no_loop_starts_no_server(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.run.events import QuestionAnswered
+from tests.editor.client.recording import replaying
 from tests.engine.conftest import ralph
 from tests.engine.project_builder import PATIENCE, ROOT, end_run, events_of
 from tests.engine.ralph_runner import Project, Ralph
@@ -39,19 +41,26 @@ def project(ralph: Ralph, tmp_path: Path) -> Iterator[Project]:
     end_run(made.repository)
 
 
-def program(language: str) -> str:
-    block = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    (found,) = block.findall(PAGE.read_text(encoding="utf-8"))
-    return str(found)
+CLIENTS = ("library", "python", "typescript")
 
 
-def run(project: Project, language: str) -> subprocess.CompletedProcess[str]:
-    path = project.kept / ("client.py" if language == "python" else "client.mts")
-    path.write_text(program(language), encoding="utf-8")
+def program(client: str) -> str:
+    after = PAGE.read_text(encoding="utf-8").partition(f"<!-- client: {client} -->")[2]
+    block = re.compile(r"^```(?:python|ts)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    found = block.search(after)
+    assert found is not None
+    return found[1]
+
+
+def run(
+    project: Project, client: str, *, programs: Path = Path(sys.executable).parent
+) -> subprocess.CompletedProcess[str]:
+    path = project.kept / ("client.mts" if client == "typescript" else "client.py")
+    path.write_text(program(client), encoding="utf-8")
     command = [sys.executable, str(path)]
-    if language == "ts":
+    if client == "typescript":
         command = [sys.executable, str(WITH_NODE), "node", "--no-warnings", str(path)]
-    names = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    names = os.pathsep.join([str(programs), os.environ["PATH"]])
     return subprocess.run(
         [*command, str(project.repository), "SQLite"],
         env={**os.environ, "PATH": names},
@@ -62,10 +71,10 @@ def run(project: Project, language: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("language", ["python", "ts"])
-def test_a_client_starts_a_run_answers_and_ends_with_it(project: Project, language: str) -> None:
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_starts_a_run_answers_and_ends_with_it(project: Project, client: str) -> None:
     assert project.tell("allow", "--yes").exit_code == 0
-    done = run(project, language)
+    done = run(project, client)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     events = events_of(project.repository)
@@ -76,8 +85,19 @@ def test_a_client_starts_a_run_answers_and_ends_with_it(project: Project, langua
     assert answered.answer == "SQLite"
 
 
-@pytest.mark.parametrize("language", ["python", "ts"])
-def test_a_refusal_is_reported(project: Project, language: str) -> None:
-    done = run(project, language)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_refusal_is_reported(project: Project, client: str) -> None:
+    done = run(project, client)
     assert done.returncode != 0
     assert "ralph allow" in done.stderr
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_it_passes_a_recorded_session(project: Project, client: str) -> None:
+    report = project.kept / "report.json"
+    program = replaying("question", report, project.kept / "programs")
+    done = run(project, client, programs=program.parent)
+    assert "passed" in done.stderr
+    assert done.returncode == 0
+    assert json.loads(report.read_text(encoding="utf-8"))["problems"] == []
+    assert done.stdout.splitlines()[-1].split()[1:3] == ["runEnded", "complete"]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.client import RequestRefused
 from ralph_ls.protocol.lsp.methods import METHODS
 from ralph_ls.store.run.ancestry import MARKER
 from tests.editor.conftest import StartEditor
-from tests.editor.editor_client import Refused
 from tests.editor.scripted_run import RUN, made_run
 from tests.engine.project_builder import make_repository, newest_run
 from tests.engine.ralph_runner import Project
@@ -226,7 +226,7 @@ class TestStart:
         loops.plan("First task", files={".ralph/config.toml": config, "agent.sh": "#!/bin/sh\n"})
         editor = await edit(loops.repository)
 
-        async def refused(**params: object) -> Refused:
+        async def refused(**params: object) -> RequestRefused:
             return await editor.refusal("ralph/start", params)
 
         not_allowed = await refused()

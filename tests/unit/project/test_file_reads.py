@@ -37,6 +37,8 @@ OURS = "a file of the run or of the state folder, which no repository brings"
 NULL = "the null device"
 SHIPPED = "a file that comes with the program"
 ALLOWED: dict[str, tuple[set[str], str]] = {
+    "client/replay.py": ({"write_text"}, "the report that the author of a client names"),
+    "client/sessions.py": ({"glob", "read_text"}, f"{SHIPPED}, or one that its user names"),
     "cli/commands/help.py": ({"read_text"}, SHIPPED),
     "cli/commands/runs/dashboard.py": ({"open"}, "opens the user's browser, and no file"),
     "cli/dashboard/page.py": ({"read_text"}, SHIPPED),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from ralph_ls.protocol.lsp.methods import METHODS, StateResult
+from ralph_ls.protocol.lsp.methods import METHODS, ShownResult, StateResult
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.lsp.panel import Panel, PlanRows
 from ralph_ls.protocol.run.events import EventBase
@@ -24,7 +24,7 @@ from schemas.docstrings import Model, fields_of, kind_of
 from tests.settings import normalised
 from tests.unit.protocol.test_golden import GOLDEN, NEW_FIELD, files, pretty, with_new_fields
 
-FOLDERS = ("methods", "messages", "panel", "planRows", "initializationOptions")
+FOLDERS = ("methods", "messages", "panel", "planRows", "initializationOptions", "shown")
 PARTS = [path for folder in FOLDERS for path in sorted((GOLDEN / folder).iterdir())]
 REQUESTS = [
     GOLDEN / "methods" / f"{name.removeprefix('ralph/')}.params.json"
@@ -49,6 +49,7 @@ ROOTS: dict[str, type[BaseModel]] = {
     "panel": Panel,
     "planRows": PlanRows,
     "initializationOptions": EditorOptions,
+    "shown": ShownResult,
 }
 
 

@@ -79,7 +79,7 @@ class SetupChoicesParams(WorkspaceParams):
 
 
 class ValidateSetupParams(WorkspaceParams):
-    """Judge a draft by the rules of I 1.4; what is left out is not judged."""
+    """Check a draft by the rules that setup applies; what is left out is not checked."""
 
     description: LongText | None = None
     completion_phrase: LongText | None = None

@@ -1,0 +1,201 @@
+"""Typed client of ``ralph-ls``: every method ``ralph/…`` as a coroutine, and typed notifications.
+
+The models are those of the server, ``ralph_ls.protocol``, so a field that does not exist is an
+error of the type checker. Plain LSP goes through ``request`` and ``notify``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from ralph_ls.client.connection import ServerConnection, Writer
+from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
+from ralph_ls.protocol.lsp import methods, row_methods
+from ralph_ls.protocol.lsp import setup as setup_methods
+from ralph_ls.protocol.lsp.methods import (
+    METHODS,
+    AnyEvent,
+    EventParams,
+    MessagesParams,
+    OutputParams,
+    ReplyResult,
+    ViewParams,
+)
+from ralph_ls.protocol.lsp.options import EditorOptions
+from ralph_ls.protocol.version import SCHEMA_VERSION
+
+Fields = ParamSpec("Fields")
+Result = TypeVar("Result", bound=WireModel)
+
+
+class IncompatibleServer(Exception):
+    """The server has another schema version, so its messages may mean something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class LspNotification:
+    """A notification of plain LSP, such as ``textDocument/publishDiagnostics``."""
+
+    method: str
+    params: Any
+
+
+Notification = EventParams | OutputParams | MessagesParams | ViewParams | LspNotification
+
+
+class Call(Generic[Fields, Result]):
+    """A request of ours as a method of the client, with the fields of its params as arguments."""
+
+    def __init__(
+        self, method: str, params: Callable[Fields, WireModel], result: type[Result]
+    ) -> None:
+        self.method = method
+        self.params = params
+        self.result = result
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Call[Fields, Result]: ...
+
+    @overload
+    def __get__(
+        self, client: Client, owner: type
+    ) -> Callable[Fields, Coroutine[Any, Any, Result]]: ...
+
+    def __get__(self, client: Client | None, owner: type) -> Any:
+        if client is None:
+            return self
+
+        async def call(*args: Fields.args, **fields: Fields.kwargs) -> Result:
+            asked = self.params(*args, **fields)
+            # An older server refuses fields that it does not know, so only what was given is sent.
+            sent = asked.model_dump(mode="json", by_alias=True, exclude_unset=True)
+            return self.result.model_validate(await client.request(self.method, sent))
+
+        return call
+
+
+class Client(ServerConnection):
+    """One server and its work trees; see ``ralph_ls.client`` for a whole program."""
+
+    start = Call(methods.START, methods.StartParams, ReplyResult)
+    stop = Call(methods.STOP, methods.StopParams, ReplyResult)
+    pause = Call(methods.PAUSE, methods.PauseParams, ReplyResult)
+    resume = Call(methods.RESUME, methods.ResumeParams, ReplyResult)
+    reset = Call(methods.RESET, methods.ResetParams, ReplyResult)
+    answer = Call(methods.ANSWER, methods.AnswerParams, ReplyResult)
+    note = Call(methods.NOTE, methods.NoteParams, ReplyResult)
+    skip = Call(methods.SKIP, row_methods.SkipParams, ReplyResult)
+    reset_task = Call(methods.RESET_TASK, row_methods.ResetTaskParams, ReplyResult)
+    edit_task = Call(methods.EDIT_TASK, row_methods.EditTaskParams, ReplyResult)
+    changes = Call(methods.CHANGES, row_methods.ChangesParams, row_methods.ChangesResult)
+    file_at = Call(methods.FILE_AT, row_methods.FileAtParams, row_methods.FileAtResult)
+    rollback = Call(methods.ROLLBACK, row_methods.RollbackParams, row_methods.RollbackResult)
+    state = Call(methods.STATE, methods.StateParams, methods.StateResult)
+    subscribe = Call(methods.SUBSCRIBE, methods.SubscribeParams, methods.SubscribeResult)
+    unsubscribe = Call(methods.UNSUBSCRIBE, methods.UnsubscribeParams, methods.UnsubscribeResult)
+    dashboard = Call(methods.DASHBOARD, DashboardParams, Dashboard)
+    runs = Call(methods.RUNS, row_methods.RunsParams, row_methods.RunsResult)
+    iterations = Call(
+        methods.ITERATIONS, row_methods.IterationsParams, row_methods.IterationsResult
+    )
+    inspect = Call(methods.INSPECT, row_methods.InspectParams, row_methods.TextResult)
+    maintain = Call(methods.MAINTAIN, row_methods.MaintainParams, row_methods.MaintainResult)
+    setup_choices = Call(
+        methods.SETUP_CHOICES, setup_methods.SetupChoicesParams, setup_methods.SetupChoicesResult
+    )
+    validate_setup = Call(
+        methods.VALIDATE_SETUP, setup_methods.ValidateSetupParams, setup_methods.ValidateSetupResult
+    )
+    propose_plan = Call(
+        methods.PROPOSE_PLAN, setup_methods.ProposePlanParams, setup_methods.ProposePlanResult
+    )
+    setup = Call(methods.SETUP, setup_methods.SetupParams, setup_methods.SetupResult)
+    claims = Call(methods.CLAIMS, setup_methods.ClaimsParams, setup_methods.ClaimsResult)
+    allow = Call(methods.ALLOW, setup_methods.AllowParams, setup_methods.ClaimsResult)
+    demo = Call(methods.DEMO, setup_methods.DemoParams, setup_methods.DemoResult)
+    configure = Call(
+        methods.CONFIGURE, setup_methods.ConfigureParams, setup_methods.ConfigureResult
+    )
+    plans = Call(methods.PLANS, setup_methods.PlansParams, setup_methods.PlansResult)
+
+    def __init__(self, reader: asyncio.StreamReader, writer: Writer) -> None:
+        super().__init__(reader, writer)
+        self.capabilities: dict[str, Any] = {}
+        """What the server can do, as it answered to ``initialize``."""
+        self.server_version = ""
+        self._waiting: asyncio.Queue[Notification | None] = asyncio.Queue()
+
+    async def initialize(
+        self,
+        folders: Iterable[Path],
+        *,
+        name: str = "ralph_ls.client",
+        version: str | None = None,
+        capabilities: Mapping[str, Any] | None = None,
+        options: EditorOptions | None = None,
+    ) -> None:
+        """Open these folders; raises ``IncompatibleServer``.
+
+        ``name`` is who asks: it is in the journal, and other viewers show it.
+        """
+        places = [{"uri": each.resolve().as_uri(), "name": each.name} for each in folders]
+        params: dict[str, Any] = {
+            "processId": os.getpid(),
+            "clientInfo": {"name": name, **({} if version is None else {"version": version})},
+            "rootUri": places[0]["uri"] if places else None,
+            "workspaceFolders": places or None,
+            "capabilities": capabilities or {},
+        }
+        if options is not None:
+            params["initializationOptions"] = options.model_dump(
+                mode="json", by_alias=True, exclude_unset=True
+            )
+        result = await self.request("initialize", params)
+        self.capabilities = result["capabilities"]
+        self.server_version = result["serverInfo"]["version"]
+        schema = self.capabilities.get("experimental", {}).get("ralph", {}).get("schema")
+        if schema != SCHEMA_VERSION:
+            raise IncompatibleServer(
+                f"ralph-ls {self.server_version} has the schema version {schema}, "
+                f"this client {SCHEMA_VERSION}; install the same version of both"
+            )
+        self.notify("initialized")
+
+    async def shut_down(self) -> None:
+        """Let the server end; a run continues without it."""
+        await self.request("shutdown")
+        self.notify("exit")
+
+    async def notifications(self) -> AsyncIterator[Notification]:
+        """Everything that the server sends, in its order, from the start to its end.
+
+        What nobody has taken waits, so a program that wants none of it takes it all the same, or
+        subscribes to nothing.
+        """
+        while (each := await self._waiting.get()) is not None:
+            yield each
+        self._waiting.put_nowait(None)
+
+    async def events(self) -> AsyncIterator[AnyEvent]:
+        """The events alone, of every run that is subscribed to; other notifications are dropped."""
+        async for each in self.notifications():
+            if isinstance(each, EventParams):
+                yield each.event
+
+    def take_notification(self, method: str, params: Any) -> None:
+        """Put it behind those that wait."""
+        known = METHODS.get(method)
+        if known is None:
+            self._waiting.put_nowait(LspNotification(method, params))
+            return
+        self._waiting.put_nowait(cast(Notification, known.params.model_validate(params)))
+
+    async def ended(self) -> None:
+        """Nothing more comes."""
+        self._waiting.put_nowait(None)
