@@ -158,8 +158,9 @@ class Launches:
                 given = os.dup(cast("IO[bytes]", stream).fileno())
             theirs.append(given)
             ours.append(end)
-        arguments = command[command.index("ralph_ls") + 1 :]
-        process = self._forks.fork(cwd, arguments, env, *theirs)
+        module, *arguments = command[command.index("-m") + 1 :]
+        named = RALPH if module == "ralph_ls" else module
+        process = self._forks.fork(cwd, arguments, env, *theirs, module=named)
         for descriptor in theirs:
             os.close(descriptor)
         process.stdin, process.stdout, process.stderr = ours
@@ -220,6 +221,7 @@ def load() -> None:
     from ralph_ls.cli.main import main
     from ralph_ls.cli.verbs import VERBS
     from ralph_ls.engine.demo import agent  # noqa: F401
+    from ralph_ls.engine.parallel import effect_runner, engine, lane_main  # noqa: F401
     from ralph_ls.engine.plan import beads, markdown, request, stories  # noqa: F401
     from ralph_ls.engine.run import runner  # noqa: F401
     from ralph_ls.protocol.base import WireModel
@@ -304,13 +306,14 @@ def _tell_ends(statuses: dict[int, int]) -> None:
 
 def _become_program(request: Request, fds: list[int], forks: socket.socket) -> NoReturn:
     from ralph_ls.cli.main import run
+    from ralph_ls.engine.parallel import lane_starter
     from ralph_ls.store.run import launch, one_shot_process
 
     folder, arguments, environment, module, really_launches = request
     if really_launches:
         forks.close()
     else:
-        for launcher in (launch, one_shot_process):
+        for launcher in (launch, one_shot_process, lane_starter):
             patch.object(launcher, "subprocess", Launches(Forks(forks))).start()
     os.setsid()
     # Tests that run under nohup do not pass this on to their programs.

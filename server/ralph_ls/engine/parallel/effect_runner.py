@@ -142,7 +142,7 @@ class LaneEffectRunner(EffectRunner):
             if key not in _NOT_PASSED and not key.startswith("lane.")
         }
         self._approved = trust.read_record(workspace.state).allowed
-        self._starter = LaneStarter()
+        self._starter = LaneStarter(workspace.files.folder / "lanes.err")
         self._trees = asyncio.Lock()
         """Held while work trees and branches change."""
         self._followed: dict[str, FollowedRun] = {}

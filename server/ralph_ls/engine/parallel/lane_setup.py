@@ -16,9 +16,7 @@ from ralph_ls.engine.sandbox.launch import in_box
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.layout import StateFolder
-from ralph_ls.store.project.trust import require_unchanged_command
-
-KEY = "lane.setup"
+from ralph_ls.store.project.trust import LANE_SETUP, require_unchanged_command
 
 TAIL_CHARACTERS = 2000
 
@@ -32,7 +30,7 @@ async def set_up(
 ) -> None:
     """Run the command in the lane; raises a ``RalphError`` with what it printed where it fails."""
     argv = place.config.lane.setup
-    require_unchanged_command(lane.root, KEY, argv, place.claims, place.trust.is_approved)
+    require_unchanged_command(lane.root, LANE_SETUP, argv, place.claims, place.trust.is_approved)
     marker = f"{place.run}/lane.setup/{lane.root.name}"
     around = agent_environment(
         environment,

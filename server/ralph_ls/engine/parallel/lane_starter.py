@@ -51,7 +51,9 @@ class LaneOrder:
 class LaneStarter:
     """Starts the runs of lanes; its methods may be called in any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, errors: Path) -> None:
+        """``errors`` is the file for what the process that forks lanes says of itself."""
+        self._errors = errors
         self._lock = threading.Lock()
         self._server: subprocess.Popen[bytes] | None = None
 
@@ -113,18 +115,23 @@ class LaneStarter:
                     return pid
                 self._server = None
         raise StateUnusable(
-            f"the process that starts lanes was ended {SERVER_TRIES} times; is memory short? then "
-            "use fewer lanes, such as: --parallel 2"
+            f"the process that starts lanes was ended {SERVER_TRIES} times; see "
+            f"{self._errors}; if memory is short, use fewer lanes, such as: --parallel 2"
         )
 
     def _living_server(self) -> subprocess.Popen[bytes]:
         if self._server is None or self._server.poll() is not None:
-            self._server = subprocess.Popen(
-                own_command("-m", MODULE, "--fork"),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=True,
-            )
+            self._errors.touch(mode=PRIVATE_FILE)
+            with self._errors.open("ab") as errors:
+                self._server = subprocess.Popen(
+                    own_command("-m", MODULE, "--fork"),
+                    cwd=self._errors.parent,
+                    env=dict(os.environ),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    start_new_session=True,
+                )
         return self._server
 
 

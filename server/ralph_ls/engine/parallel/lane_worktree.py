@@ -90,7 +90,8 @@ def has_worktree(path: Path) -> bool:
 
 def is_being_made(worktree: Worktree) -> bool:
     """Whether git was ended before it had made the work tree: it is locked until then."""
-    return (worktree.git_dir / "locked").exists() or (worktree.git_dir / "index.lock").exists()
+    reason = read_regular(worktree.git_dir / "locked", 1 << 10)
+    return reason is not None and reason.strip() == b"initializing"
 
 
 def branch_commit(root: Path, branch: str) -> str | None:

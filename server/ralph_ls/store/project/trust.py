@@ -25,7 +25,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.profiles import is_parallel, profile_of
 from ralph_ls.core.loop.rules.agent_choice import other_agents
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.base import WireModel
@@ -43,7 +43,10 @@ from ralph_ls.store.files import (
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.project.scripts import files_run_by, validation_files
 
-COMMANDS = ("lane.setup", "notify.command", "on_pr_ready")
+LANE_SETUP = "lane.setup"
+"""Setting with the command that prepares each lane of a parallel run."""
+
+COMMANDS = (LANE_SETUP, "notify.command", "on_pr_ready")
 """Settings with a command that runs beside the agent, with dots."""
 
 SANDBOX = "sandbox"
@@ -121,10 +124,18 @@ def _setting_at(tables: Mapping[str, Any], key: str) -> Any:
 def claims_of_run(
     claims: Iterable[Claim], config: Config, overrides: Iterable[str]
 ) -> tuple[Claim, ...]:
-    """The claims that a run would use; an agent given with the run needs no approval."""
+    """The claims that a run would use; an agent given with the run needs no approval.
+
+    Only a parallel run sets up lanes; what that writes there is no claim of the runs in them.
+    """
     given = set(overrides)
     used = {name for name in (config.agent, *other_agents(config)) if f"agents.{name}" not in given}
-    return tuple(claim for claim in claims if claim.agent is None or claim.agent in used)
+    return tuple(
+        claim
+        for claim in claims
+        if (claim.agent is None or claim.agent in used)
+        and (is_parallel(config) or claim.key.partition(": ")[0] != LANE_SETUP)
+    )
 
 
 def claim_of_file(path: str, data: bytes) -> Claim:
