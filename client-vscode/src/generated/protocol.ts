@@ -1766,8 +1766,9 @@ export interface LaneRunEnded {
   readonly laneRun: string;
   readonly reason: EndReason;
   readonly message: string;
-  /** Those of this run that count. */
+  /** Those of this run that count, also before it was resumed. */
   readonly iterations: number;
+  /** Of this run, also before it was resumed. */
   readonly usage?: Usage;
   readonly seconds: number;
 }
@@ -1786,8 +1787,11 @@ export interface LaneRunStarted {
   readonly laneRun: string;
   /** Commit from which the lane's branch was made. */
   readonly base: string;
-  /** Number of iterations it may use; Absent: no limit of iterations. */
+  /** Number of iterations it may use from now on; Absent: no limit of iterations. */
   readonly limit?: number;
+  readonly maxTokens?: number;
+  /** The same for tokens and cost. */
+  readonly maxCostUsd?: number;
 }
 
 /** A lane takes a task; its work tree and its run follow. */
@@ -1834,8 +1838,11 @@ export interface LaneView {
   readonly runs: number;
   /** Commit from which the branch was made. */
   readonly base?: string;
-  /** Number of iterations that its present run may use. */
+  /** Number of iterations that its present run may use since it was last started or resumed. */
   readonly limit?: number;
+  readonly maxTokens?: number;
+  /** The same for tokens and cost. */
+  readonly maxCostUsd?: number;
   /** Why its last run ended; Absent: it works. */
   readonly end?: EndReason;
   /** Why it is parked or dropped, or why its run ended. */
@@ -1857,9 +1864,12 @@ export interface LaneView {
   /** Commit on the branch that has its work. */
   readonly head?: string;
   readonly commits: number;
-  /** Of all its runs that are over. */
+  /** Of all its runs, as far as they are over. */
   readonly iterations: number;
   readonly usage?: Usage;
+  /** Of its runs before the present one, which counts on when it is resumed. */
+  readonly earlierIterations: number;
+  readonly earlierUsage?: Usage;
   readonly startedAt: string;
   readonly endedAt?: string;
   /** Why its work tree stays after the merge. */

@@ -110,11 +110,16 @@ def reset(context: CommandContext) -> CommandOutcome:
     return _outcome_of_reply(found, "resuming resets the breaker")
 
 
-def answer(context: CommandContext, text: str) -> CommandOutcome:
-    """Answer the question that the run waits for. Raises ``NoEngine`` and ``StateUnusable``."""
+def answer(context: CommandContext, text: str, *, untrusted: bool = False) -> CommandOutcome:
+    """Answer the question that the run waits for. Raises ``NoEngine`` and ``StateUnusable``.
+
+    An untrusted answer came from elsewhere, such as GitHub; only an engine takes one.
+    """
     found = require_run(context)
     if found.live:
-        return _ask(context, found, orders.Answer, text=text)
+        return _ask(context, found, orders.Answer, text=text, untrusted=untrusted)
+    if untrusted:
+        raise NoEngine("no engine is running that could quote the answer to its agent")
     root, paths = context.worktree.root, found.state.config.paths
     halt = load_halt_files(root, paths)
     question = found.state.question

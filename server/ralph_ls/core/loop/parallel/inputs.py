@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from ralph_ls.core.loop.parallel.effects import LaneLimits
 from ralph_ls.core.loop.parallel.schedule import OpenTask
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.values import EndReason, MergeProblem, Phase, PlanCountsView
@@ -26,7 +27,8 @@ class LaneOpened:
     task: str
     run: str
     base: str
-    limit: int | None = None
+    limits: LaneLimits = LaneLimits()
+    """What it may use from now on."""
     is_new: bool = True
     """False: it was there already, and the journal knows it."""
 
@@ -63,6 +65,7 @@ class LaneRunFinished:
     by: str = ""
     """Who ended it, if a user did."""
     iterations: int = 0
+    """Those that count, also before it was resumed."""
     usage: Usage | None = None
     seconds: float = 0.0
     is_empty: bool = False
@@ -115,9 +118,8 @@ class LaneAdvanced:
     """Why the work tree has to stay."""
 
 
-LaneInput = (
-    BranchPlanRead
-    | LaneOpened
+LaneAnswer = (
+    LaneOpened
     | LaneFailed
     | LaneObserved
     | LaneRunFinished
@@ -127,4 +129,7 @@ LaneInput = (
     | LaneDeferred
     | LaneAdvanced
 )
-"""The closed union of the answers about lanes."""
+"""The closed union of the answers about one lane."""
+
+LaneInput = BranchPlanRead | LaneAnswer
+"""The closed union of the inputs that only a parallel run has."""
