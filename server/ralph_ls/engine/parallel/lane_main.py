@@ -89,7 +89,7 @@ def _serve() -> None:
     _prepare_all()
     # Lanes are not awaited here, so the system may reap them.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    # Ctrl-C in the terminal is for the parallel run, which tells the lanes.
+    # Ctrl-C in the terminal is for the parallel run, which stops the lanes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.disable()

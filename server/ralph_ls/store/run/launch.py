@@ -175,6 +175,13 @@ REFUSED = "ralph-refused: "
 HELP_HINT = "Try: ralph "
 """Prefix of the line about help in a terminal that follows a message about wrong usage."""
 
+SWITCHES = {
+    "allow_unmetered": "--allow-unmetered",
+    "lane.direct": "--direct",
+    "skip_review": "--skip-review",
+}
+"""Flags without a value."""
+
 REPEATED = {"tools.allow": "--allow-tool", "tools.deny": "--deny-tool"}
 """Flags that are repeated for each value."""
 
@@ -278,12 +285,7 @@ def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
     arguments = ["run"]
     if overrides.get("max_iterations") is not None:
         arguments.append(str(overrides["max_iterations"]))
-    if overrides.get("allow_unmetered"):
-        arguments.append("--allow-unmetered")
-    if overrides.get("lane.direct"):
-        arguments.append("--direct")
-    if overrides.get("skip_review"):
-        arguments.append("--skip-review")
+    arguments += [flag for key, flag in SWITCHES.items() if overrides.get(key)]
     if overrides.get("push") is not None:
         arguments.append("--push" if overrides["push"] else "--no-push")
     for key, flag in REPEATED.items():

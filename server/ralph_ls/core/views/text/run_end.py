@@ -143,13 +143,11 @@ def summary_lines(state: RunState, log_path: str, *, optional: Sequence[str] = (
 
 def next_step(state: RunState) -> str | None:
     """The command to type next; None after a complete run with nothing left to plan."""
-    if is_parallel(state.config) and state.end is not None:
+    if is_parallel(state.config):
         return next_of_parallel(state) or None
     is_complete = state.end is not None and state.end.reason is EndReason.COMPLETE
-    if is_complete and state.specs_unplanned:
-        return REPLAN
-    if is_complete and (closing := _closing(state)):
-        return closing
+    if is_complete:
+        return REPLAN if state.specs_unplanned else _closing(state) or None
     if state.end is None or state.end.reason.value not in NEXT_STEPS:
         return None
     paths, reason = state.config.paths, state.end.reason.value
