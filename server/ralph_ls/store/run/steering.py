@@ -9,7 +9,8 @@ in the file or in a document that an editor has open. Everything here blocks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ from ralph_ls.store.run.inbox import (
     queue_reset,
     send_command,
 )
+from ralph_ls.store.run.lanes import live_lanes
 from ralph_ls.store.run.runs import FoundRun, find_run
 
 if TYPE_CHECKING:
@@ -74,8 +76,23 @@ class CommandOutcome:
 
 
 def stop(context: CommandContext, *, now: bool = False) -> CommandOutcome:
-    """End the run after this iteration, or at once. Raises ``NoEngine``."""
-    return _ask(context, require_run(context), orders.Stop, now=now)
+    """End the run after this iteration, or at once. Raises ``NoEngine``.
+
+    Where the engine of a parallel run is gone, the lanes that live on are stopped.
+    """
+    found = require_run(context)
+    lanes = [] if found.live else live_lanes(context.state)
+    for worktree, state in lanes:
+        lane = replace(context, worktree=worktree, state=state)
+        # One that has ended meanwhile needs no order any more.
+        with suppress(NoEngine):
+            _ask(lane, require_run(lane), orders.Stop, now=now)
+    if lanes:
+        each = "1 lane ends" if len(lanes) == 1 else f"{len(lanes)} lanes end"
+        when = "now" if now else "after its iteration"
+        reply = CommandReply(accepted=True, code="accepted", text=f"{each} {when}")
+        return CommandOutcome(reply=reply, run=found.state.run, can_resume=True)
+    return _ask(context, found, orders.Stop, now=now)
 
 
 def pause(context: CommandContext) -> CommandOutcome:
