@@ -129,12 +129,13 @@ def _continue_lanes(draft: StepDraft) -> None:
         is_live = lane.run is not None and lane.end is None and lane.task.id not in facts.gone
         if lane.state is not LaneState.WORKING or lane.task.id in facts.opening or is_live:
             continue
-        if _lanes_with_agent(draft) >= _number_of_lanes(draft):
-            return
-        _continue_lane(draft, lane)
+        continue_lane(draft, lane)
 
 
-def _continue_lane(draft: StepDraft, lane: LaneView) -> None:
+def continue_lane(draft: StepDraft, lane: LaneView) -> None:
+    """Start the next run of a lane, where the limits and the other lanes leave room for it."""
+    if _lanes_with_agent(draft) >= _number_of_lanes(draft):
+        return
     limits = share_of_limits(draft, lane)
     if limits is None:
         # What other lanes were given and do not use is free when their runs end.

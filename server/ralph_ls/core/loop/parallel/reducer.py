@@ -31,7 +31,7 @@ from ralph_ls.core.loop.parallel.effects import (
     SteerLane,
 )
 from ralph_ls.core.loop.parallel.ending import BREAKER, outcome
-from ralph_ls.core.loop.parallel.flow import advance, open_lane
+from ralph_ls.core.loop.parallel.flow import advance, continue_lane, open_lane
 from ralph_ls.core.loop.parallel.inputs import (
     BranchPlanRead,
     LaneAdvanced,
@@ -115,7 +115,7 @@ def _take_up(draft: StepDraft, given: Input | LaneInput) -> None:
         if lane.state in {LaneState.MERGED, LaneState.DROPPED}:
             # Its engine may have died before it had removed everything.
             draft.order(CloseLane(task=lane.task.id))
-        elif has_open_run(lane) or (lane.state is LaneState.WORKING and lane.run is None):
+        elif lane.state is LaneState.WORKING:
             _find_run(draft, lane)
     draft.order(ReadBranchPlan())
 
@@ -130,6 +130,10 @@ def _retry_failed(draft: StepDraft) -> None:
 
 def _find_run(draft: StepDraft, lane: LaneView) -> None:
     """Follow the run of a lane again, or continue it where its engine died, too."""
+    if lane.run is not None and lane.end is not None:
+        # It may have been continued, which was not recorded any more.
+        continue_lane(draft, lane)
+        return
     limits, task = share_of_limits(draft, lane), lane.task.id
     if limits is None:
         # Where it is alive, it ends after its iteration.
@@ -227,6 +231,10 @@ def _dispatch_merge(
 
 def _plan_read(draft: StepDraft, given: BranchPlanRead) -> None:
     facts = draft.state.branch
+    if facts.has_moved:
+        draft.hold_branch(replace(facts, has_moved=False))
+        draft.order(ReadBranchPlan())
+        return
     draft.hold_branch(replace(facts, tasks=given.tasks, counts=given.counts))
     if draft.run.phase is Phase.PREPARING:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
@@ -385,9 +393,11 @@ def _advanced(draft: StepDraft, lane: LaneView, given: LaneAdvanced) -> None:
         )
     )
     # The tasks that were added or released by it are known once the plan is read again.
-    draft.hold_branch(replace(facts, merging=None, tasks=None))
+    is_reading = facts.tasks is None
+    draft.hold_branch(replace(facts, merging=None, tasks=None, has_moved=is_reading))
     draft.order(CloseLane(task=lane.task.id))
-    draft.order(ReadBranchPlan())
+    if not is_reading:
+        draft.order(ReadBranchPlan())
 
 
 def _effect_failed(draft: StepDraft, message: str) -> None:
