@@ -24,7 +24,7 @@ from ralph_ls.core.loop.parallel.lanes import (
     repairing,
 )
 from ralph_ls.core.loop.parallel.schedule import ready_tasks
-from ralph_ls.core.loop.parallel.shares import lent_shares, share_of_limits
+from ralph_ls.core.loop.parallel.shares import running_besides, share_of_limits
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.core.setup.documents import branch_slug
 from ralph_ls.protocol.run.events import LaneStarted
@@ -139,7 +139,7 @@ def continue_lane(draft: StepDraft, lane: LaneView) -> None:
     limits = share_of_limits(draft, lane)
     if limits is None:
         # What other lanes were given and do not use is free when their runs end.
-        if not lent_shares(draft, besides=lane):
+        if not running_besides(draft, lane):
             why = f": {lane.message}" if lane.message else ""
             park(draft, lane, f"the limits of the run are used up{why}")
         return

@@ -56,7 +56,7 @@ from ralph_ls.core.loop.parallel.lanes import (
     park_or_drop,
     retry_lane,
 )
-from ralph_ls.core.loop.parallel.shares import lent_shares, share_of_limits
+from ralph_ls.core.loop.parallel.shares import running_besides, share_of_limits
 from ralph_ls.core.loop.parallel.steering import handle_command, handle_signal
 from ralph_ls.core.loop.state import Awaits, LoopState, Step, StepDraft
 from ralph_ls.core.plurals import count_of
@@ -144,6 +144,14 @@ def _find_run(draft: StepDraft, lane: LaneView) -> None:
         # An order to pause ends with the engine that passed it on.
         facts = draft.state.branch
         draft.hold_branch(replace(facts, paused=facts.paused | {task}))
+    if lane.run is not None:
+        # Where it is alive, it has what it was given.
+        limits = replace(
+            limits,
+            iterations=lane.limit or limits.iterations,
+            tokens=lane.max_tokens or limits.tokens,
+            cost_usd=lane.max_cost_usd or limits.cost_usd,
+        )
     open_lane(draft, task, limits, resume=lane.run is not None)
 
 
@@ -320,7 +328,7 @@ def _run_finished(draft: StepDraft, lane: LaneView, given: LaneRunFinished) -> N
 def _may_get_more(draft: StepDraft, lane: LaneView) -> bool:
     """Whether something is left of the limits, or may be when others end."""
     is_left = share_of_limits(draft, lane) is not None
-    return is_left or bool(lent_shares(draft, besides=lane))
+    return is_left or bool(running_besides(draft, lane))
 
 
 def _end_of_run(lane: LaneView, given: LaneRunFinished) -> tuple[EndReason, str]:

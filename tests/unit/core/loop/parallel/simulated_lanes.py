@@ -511,13 +511,12 @@ def check_lanes(
         and (one.task.id in state.branch.opening or one.end is None)
     ]
     assert len(repairs) <= 1, "one repair at a time"
-    lent = [limits.iterations or 0 for limits in state.branch.opening.values()] + [
+    opening = state.branch.opening
+    lent = [limits.iterations or 0 for limits in opening.values()]
+    lent += [
         one.limit or 0
-        for one in active
-        if one.state is LaneState.WORKING
-        and one.run is not None
-        and one.end is None
-        and one.task.id not in state.branch.opening
+        for one in run.lanes
+        if one.run is not None and one.end is None and one.task.id not in opening
     ]
     if config.max_iterations is not None and run.phase is not Phase.ENDED:
         total = run.counted + sum(lent)
