@@ -225,6 +225,9 @@ export interface AnswerView {
   readonly redundant?: boolean;
 }
 
+/** Ask for the user's live and waiting runs in all work trees, as `ralph ps` lists them. */
+export type AnywhereParams = Record<string, never>;
+
 /** An iteration begins on a task that is counted. */
 export interface AttemptCounted {
   readonly v: number;
@@ -1498,6 +1501,8 @@ export interface IterationRow {
   readonly tries: number;
   /** Title of the task that it was assigned. */
   readonly task?: string;
+  /** True: it makes or rewrites the plan, so it has no task. */
+  readonly planning?: boolean;
   /** Absent while it is running. */
   readonly outcome?: Outcome;
   /** True: it ran to its end to confirm that nothing is left to do. */
@@ -3140,6 +3145,11 @@ export interface RunTotals {
   readonly failures: Readonly<Record<string, number>>;
 }
 
+/** What `ralph ps --json` prints: live runs first, then those that wait, the newest first. */
+export interface RunsEverywhere {
+  readonly runs: readonly RunAnywhere[];
+}
+
 /** Ask for every run that is kept of a work tree, and for those that wait in any other. */
 export interface RunsParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
@@ -4002,6 +4012,7 @@ export interface Requests {
   "ralph/unsubscribe": { params: UnsubscribeParams; result: UnsubscribeResult };
   "ralph/dashboard": { params: DashboardParams; result: Dashboard };
   "ralph/runs": { params: RunsParams; result: RunsResult };
+  "ralph/anywhere": { params: AnywhereParams; result: RunsEverywhere };
   "ralph/iterations": { params: IterationsParams; result: IterationsResult };
   "ralph/inspect": { params: InspectParams; result: TextResult };
   "ralph/maintain": { params: MaintainParams; result: MaintainResult };

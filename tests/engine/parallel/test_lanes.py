@@ -1,4 +1,4 @@
-"""Parallel runs: lanes, the merge queue, and what a person finds afterwards."""
+"""Parallel runs: lanes, the merge queue, and what the user finds afterwards."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def test_a_conflict_is_resolved_by_its_lane_and_merged_once(lanes: LanesProject)
     refused = told(done, "mergeRefused")
     assert [event.problem.value for event in refused] == ["conflict", "conflict"]
     assert refused[0].paths == ("shared.txt",)
-    told_of = lanes.prompt_of(refused[0].task.title[-1])
-    assert "conflict markers" in told_of
-    assert "shared.txt" in told_of
+    prompt = lanes.prompt_of(refused[0].task.title[-1])
+    assert "conflict markers" in prompt
+    assert "shared.txt" in prompt
     assert lanes.lanes_left() == []
 
 
-def test_markers_that_are_left_park_the_lane_and_a_person_resolves_them(
+def test_markers_that_are_left_park_the_lane_and_the_user_resolves_them(
     lanes: LanesProject,
 ) -> None:
     body = 'grep -q "^<<<<<<<" shared.txt || sed -i "s/^base$/base $task/" shared.txt; done_now'
@@ -117,7 +117,7 @@ def test_markers_that_are_left_park_the_lane_and_a_person_resolves_them(
 def test_a_merge_that_is_not_valid_is_not_merged_and_its_lane_repairs_it(
     lanes: LanesProject,
 ) -> None:
-    # Each alone is valid; both together are not, until the second one has been told.
+    # Each alone is valid; both together are not, until the second one knows of it.
     script = "#!/bin/sh\n! { [ -e A.txt ] && [ -e B.txt ] && ! [ -e both.txt ]; }\n"
     lanes.tasks("Task A", "Task B", files={".ralph/validate.sh": script})
     lanes.file(".ralph/validate.sh").chmod(0o755)

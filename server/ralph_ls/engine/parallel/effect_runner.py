@@ -105,6 +105,10 @@ RUNNING = (Phase.RUNNING, None, None, None)
 """What is reported of the phase of a run that works."""
 
 
+_NOT_NOTIFIED = ("complete", "limit", "breaker", "usage_limit", "cost")
+"""Events of a lane's run that are none of the parallel run's: the user is notified of its own."""
+
+
 @dataclass(slots=True)
 class FollowedRun:
     """A lane's run that is followed."""
@@ -335,6 +339,8 @@ class LaneEffectRunner(EffectRunner):
             "work_branch": "",
             "push": False,
             "on_halt": OnHalt.WAIT.value,
+            "on_pr_ready": (),
+            **{f"notify.events.{name}": () for name in _NOT_NOTIFIED},
             "max_iterations": None if limits.iterations is None else limits.iterations + iterations,
             "max_tokens": None if limits.tokens is None else limits.tokens + tokens,
             "max_cost_usd": None if limits.cost_usd is None else limits.cost_usd + cost,

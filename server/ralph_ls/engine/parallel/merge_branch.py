@@ -80,7 +80,7 @@ class MergeBranch:
         return found
 
     def remove_if_unused(self, base: str) -> None:
-        """Remove a branch of our own on which nothing was merged."""
+        """Remove the branch of the run where nothing was merged into it."""
         is_own = not self.is_direct and self._workspace.config.lane.onto is None
         if is_own and branch_commit(self._root, self.name) == base:
             with contextlib.suppress(RalphError):

@@ -22,7 +22,6 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.redaction.secret_names import secrets_of_addresses
 from ralph_ls.engine.agent.description import Agent
@@ -157,7 +156,7 @@ def prepare_start(
     if keeps_project_state(config):
         project = open_project(worktree.root, earlier[0] if earlier else state, redactor.redact)
     archived: tuple[list[Notice], tuple[str, ...]] = ([], ())
-    if not earlier and not is_parallel(config):
+    if not earlier:
         archived = archive_progress(worktree.root, config, clock.local().date())
     workspace = Workspace(
         worktree=worktree,

@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 
 from ralph_ls.core.loop.inputs import Notice
-from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.profiles import is_parallel, profile_of
 from ralph_ls.core.loop.rules.health import bytes_words
 from ralph_ls.core.loop.rules.retention import announcement_words, choose_runs, settings_words
 from ralph_ls.core.plan.edit.progress_log import add_to_archive, archive_path, split_old_entries
@@ -308,7 +308,8 @@ def archive_progress(
     Never raises: a log that cannot be tidied up ends no run.
     """
     keep_days, log = config.progress.keep_days, config.paths.progress
-    if keep_days is None:
+    if keep_days is None or is_parallel(config):
+        # A parallel run leaves the files of its work tree alone.
         return [], ()
     archive = archive_path(log)
     try:

@@ -141,7 +141,7 @@ def continue_lane(draft: StepDraft, lane: LaneView) -> None:
         # What other lanes were given and do not use is free when their runs end.
         if not running_besides(draft, lane):
             why = f": {lane.message}" if lane.message else ""
-            park(draft, lane, f"the limits of the run are used up{why}")
+            park(draft, lane, f"the limits of the run are reached{why}")
         return
     other = repairing(draft)
     is_other = other is not None and other.task.id != lane.task.id

@@ -138,7 +138,7 @@ def _find_run(draft: StepDraft, lane: LaneView) -> None:
     if limits is None:
         # Where it is alive, it ends after its iteration.
         draft.order(SteerLane(task=task, verb="stop", by="ralph run"))
-        park(draft, lane, "the limits of the run are used up")
+        park(draft, lane, "the limits of the run are reached")
         return
     if lane.phase is Phase.PAUSED:
         # An order to pause ends with the engine that passed it on.
