@@ -140,10 +140,6 @@ def _find_run(draft: StepDraft, lane: LaneView) -> None:
         draft.order(SteerLane(task=task, verb="stop", by="ralph run"))
         park(draft, lane, "the limits of the run are reached")
         return
-    if lane.phase is Phase.PAUSED:
-        # An order to pause ends with the engine that passed it on.
-        facts = draft.state.branch
-        draft.hold_branch(replace(facts, paused=facts.paused | {task}))
     if lane.run is not None:
         # Where it is alive, it has what it was given.
         limits = replace(
@@ -207,7 +203,7 @@ def _dispatch_to_lane(draft: StepDraft, given: LaneAnswer) -> None:
             _observed(draft, lane, given)
         case LaneRunFinished() if has_open_run(lane) or lane.run != given.run:
             _run_finished(draft, lane, given)
-        case LaneEngineGone() if lane in live_lanes(draft) and given.task not in facts.opening:
+        case LaneEngineGone() if lane in live_lanes(draft):
             _engine_gone(draft, lane)
         case LaneRebased() | LaneRefused() | LaneDeferred() | LaneAdvanced() if (
             given.task == facts.merging
@@ -249,10 +245,12 @@ def _plan_read(draft: StepDraft, given: BranchPlanRead) -> None:
 
 
 def _opened(draft: StepDraft, lane: LaneView, given: LaneOpened) -> None:
-    facts = draft.state.branch
-    opening = {task: limits for task, limits in facts.opening.items() if task != lane.task.id}
-    draft.hold_branch(replace(facts, opening=opening))
-    if given.is_new or lane.run != given.run or lane.end is not None:
+    facts = forget(draft, lane.task.id)
+    if not given.is_new and lane.run == given.run and lane.end is None:
+        if lane.phase is Phase.PAUSED:
+            # An order to pause ends with the engine that passed it on.
+            draft.hold_branch(replace(facts, paused=facts.paused | {lane.task.id}))
+    else:
         draft.emit(
             LaneRunStarted(
                 **draft.stamp,

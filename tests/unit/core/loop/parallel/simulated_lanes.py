@@ -193,7 +193,9 @@ class SimulatedLanes:
             "all": EndReason.LIMIT,
         }
         is_used_up = left < 1
-        self.finish(run, EndReason.LIMIT if is_used_up else ends.get(turn, EndReason.COMPLETE), by="Ada")
+        self.finish(
+            run, EndReason.LIMIT if is_used_up else ends.get(turn, EndReason.COMPLETE), by="Ada"
+        )
         return self.finished(task)
 
     def finish(self, run: LaneRun, reason: EndReason, *, by: str = "") -> None:

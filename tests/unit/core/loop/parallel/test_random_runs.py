@@ -141,7 +141,7 @@ def check_end(run: SimulatedSession) -> None:
 def test_a_random_run_ends_and_merges_each_task_at_most_once(
     seed: int, kills: bool, users: bool
 ) -> None:
-    rng = random.Random(seed)  # noqa: S311 - a reproducible choice, no secret
+    rng = random.Random(seed)
     run = random_session(rng)
     drive(run, rng, kills=kills, users=users)
     check_end(run)
@@ -182,7 +182,7 @@ def anything(rng: random.Random, run: SimulatedSession) -> Any:
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=150, deadline=None)
 def test_any_input_is_taken_at_any_time(seed: int) -> None:
-    rng = random.Random(seed)  # noqa: S311 - a reproducible choice, no secret
+    rng = random.Random(seed)
     run = random_session(rng)
     run.is_fuzzed = True
     run.feed(anything(rng, run))
