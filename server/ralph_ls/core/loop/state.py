@@ -98,6 +98,8 @@ class BranchFacts:
 
     tasks: tuple[OpenTask, ...] | None = None
     """The open tasks at the end of the branch; None: they are being read."""
+    has_moved: bool = False
+    """The branch was moved while they are being read, so they are read again."""
     counts: PlanCountsView = PlanCountsView.model_construct()
     """The plan there, in numbers."""
     opening: Mapping[str, LaneLimits] = field(default_factory=dict)

@@ -24,7 +24,7 @@ from ralph_ls.core.loop.parallel.lanes import (
     repairing,
 )
 from ralph_ls.core.loop.parallel.schedule import ready_tasks
-from ralph_ls.core.loop.parallel.shares import lent_shares, share_of_limits
+from ralph_ls.core.loop.parallel.shares import running_besides, share_of_limits
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.core.setup.documents import branch_slug
 from ralph_ls.protocol.run.events import LaneStarted
@@ -124,21 +124,24 @@ def _waits_for_account(lane: LaneView) -> bool:
 
 def _continue_lanes(draft: StepDraft) -> None:
     """Start the runs that lanes need: a first one, or another one after one that has ended."""
-    for lane in active_lanes(draft.run):
-        facts = draft.state.branch
-        is_live = lane.run is not None and lane.end is None and lane.task.id not in facts.gone
-        if lane.state is not LaneState.WORKING or lane.task.id in facts.opening or is_live:
-            continue
-        if _lanes_with_agent(draft) >= _number_of_lanes(draft):
-            return
-        _continue_lane(draft, lane)
+    active = active_lanes(draft.run)
+    for lane in active:
+        is_opening = lane.task.id in draft.state.branch.opening
+        if lane.state is LaneState.WORKING and not is_opening and lane not in live_lanes(draft):
+            continue_lane(draft, lane)
+    if len(active_lanes(draft.run)) < len(active):
+        # One that was parked had a share, and another one may wait for it.
+        _continue_lanes(draft)
 
 
-def _continue_lane(draft: StepDraft, lane: LaneView) -> None:
+def continue_lane(draft: StepDraft, lane: LaneView) -> None:
+    """Start the next run of a lane, where the limits and the other lanes leave room for it."""
+    if _lanes_with_agent(draft) >= _number_of_lanes(draft):
+        return
     limits = share_of_limits(draft, lane)
     if limits is None:
         # What other lanes were given and do not use is free when their runs end.
-        if not lent_shares(draft, besides=lane):
+        if not running_besides(draft, lane):
             why = f": {lane.message}" if lane.message else ""
             park(draft, lane, f"the limits of the run are reached{why}")
         return
@@ -163,9 +166,8 @@ def _number_of_lanes(draft: StepDraft) -> int:
 
 def _lanes_with_agent(draft: StepDraft) -> int:
     """How many lanes have a run that needs an agent, or get one."""
-    opening = draft.state.branch.opening
-    live = [one for one in live_lanes(draft) if one.task.id not in opening]
-    return len(opening) + sum(1 for one in live if one.phase is not Phase.PARKED)
+    working = [one for one in live_lanes(draft) if one.phase is not Phase.PARKED]
+    return len(draft.state.branch.opening) + len(working)
 
 
 def open_lane(

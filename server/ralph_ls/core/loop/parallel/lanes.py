@@ -38,9 +38,10 @@ def has_open_run(lane: LaneView) -> bool:
 
 
 def live_lanes(draft: StepDraft) -> list[LaneView]:
-    """The lanes with a run whose engine works, waits or is paused."""
-    gone = draft.state.branch.gone
-    return [one for one in draft.run.lanes if has_open_run(one) and one.task.id not in gone]
+    """The lanes with a run whose engine is known to be alive, so that it takes orders."""
+    facts = draft.state.branch
+    unknown = facts.gone | facts.opening.keys()
+    return [one for one in draft.run.lanes if has_open_run(one) and one.task.id not in unknown]
 
 
 def repairing(draft: StepDraft) -> LaneView | None:

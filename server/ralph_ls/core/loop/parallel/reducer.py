@@ -31,7 +31,7 @@ from ralph_ls.core.loop.parallel.effects import (
     SteerLane,
 )
 from ralph_ls.core.loop.parallel.ending import BREAKER, outcome
-from ralph_ls.core.loop.parallel.flow import advance, open_lane
+from ralph_ls.core.loop.parallel.flow import advance, continue_lane, open_lane
 from ralph_ls.core.loop.parallel.inputs import (
     BranchPlanRead,
     LaneAdvanced,
@@ -56,7 +56,7 @@ from ralph_ls.core.loop.parallel.lanes import (
     park_or_drop,
     retry_lane,
 )
-from ralph_ls.core.loop.parallel.shares import lent_shares, share_of_limits
+from ralph_ls.core.loop.parallel.shares import running_besides, share_of_limits
 from ralph_ls.core.loop.parallel.steering import handle_command, handle_signal
 from ralph_ls.core.loop.state import Awaits, LoopState, Step, StepDraft
 from ralph_ls.core.plurals import count_of
@@ -115,7 +115,7 @@ def _take_up(draft: StepDraft, given: Input | LaneInput) -> None:
         if lane.state in {LaneState.MERGED, LaneState.DROPPED}:
             # Its engine may have died before it had removed everything.
             draft.order(CloseLane(task=lane.task.id))
-        elif has_open_run(lane) or (lane.state is LaneState.WORKING and lane.run is None):
+        elif lane.state is LaneState.WORKING:
             _find_run(draft, lane)
     draft.order(ReadBranchPlan())
 
@@ -130,16 +130,24 @@ def _retry_failed(draft: StepDraft) -> None:
 
 def _find_run(draft: StepDraft, lane: LaneView) -> None:
     """Follow the run of a lane again, or continue it where its engine died, too."""
+    if lane.run is not None and lane.end is not None:
+        # It may have been continued, which was not recorded any more.
+        continue_lane(draft, lane)
+        return
     limits, task = share_of_limits(draft, lane), lane.task.id
     if limits is None:
         # Where it is alive, it ends after its iteration.
         draft.order(SteerLane(task=task, verb="stop", by="ralph run"))
         park(draft, lane, "the limits of the run are reached")
         return
-    if lane.phase is Phase.PAUSED:
-        # An order to pause ends with the engine that passed it on.
-        facts = draft.state.branch
-        draft.hold_branch(replace(facts, paused=facts.paused | {task}))
+    if lane.run is not None:
+        # Where it is alive, it has what it was given.
+        limits = replace(
+            limits,
+            iterations=lane.limit or limits.iterations,
+            tokens=lane.max_tokens or limits.tokens,
+            cost_usd=lane.max_cost_usd or limits.cost_usd,
+        )
     open_lane(draft, task, limits, resume=lane.run is not None)
 
 
@@ -195,7 +203,7 @@ def _dispatch_to_lane(draft: StepDraft, given: LaneAnswer) -> None:
             _observed(draft, lane, given)
         case LaneRunFinished() if has_open_run(lane) or lane.run != given.run:
             _run_finished(draft, lane, given)
-        case LaneEngineGone() if lane in live_lanes(draft) and given.task not in facts.opening:
+        case LaneEngineGone() if lane in live_lanes(draft):
             _engine_gone(draft, lane)
         case LaneRebased() | LaneRefused() | LaneDeferred() | LaneAdvanced() if (
             given.task == facts.merging
@@ -227,16 +235,22 @@ def _dispatch_merge(
 
 def _plan_read(draft: StepDraft, given: BranchPlanRead) -> None:
     facts = draft.state.branch
+    if facts.has_moved:
+        draft.hold_branch(replace(facts, has_moved=False))
+        draft.order(ReadBranchPlan())
+        return
     draft.hold_branch(replace(facts, tasks=given.tasks, counts=given.counts))
     if draft.run.phase is Phase.PREPARING:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
 
 
 def _opened(draft: StepDraft, lane: LaneView, given: LaneOpened) -> None:
-    facts = draft.state.branch
-    opening = {task: limits for task, limits in facts.opening.items() if task != lane.task.id}
-    draft.hold_branch(replace(facts, opening=opening))
-    if given.is_new or lane.run != given.run or lane.end is not None:
+    facts = forget(draft, lane.task.id)
+    if not given.is_new and lane.run == given.run and lane.end is None:
+        if lane.phase is Phase.PAUSED:
+            # An order to pause ends with the engine that passed it on.
+            draft.hold_branch(replace(facts, paused=facts.paused | {lane.task.id}))
+    else:
         draft.emit(
             LaneRunStarted(
                 **draft.stamp,
@@ -312,7 +326,7 @@ def _run_finished(draft: StepDraft, lane: LaneView, given: LaneRunFinished) -> N
 def _may_get_more(draft: StepDraft, lane: LaneView) -> bool:
     """Whether something is left of the limits, or may be when others end."""
     is_left = share_of_limits(draft, lane) is not None
-    return is_left or bool(lent_shares(draft, besides=lane))
+    return is_left or bool(running_besides(draft, lane))
 
 
 def _end_of_run(lane: LaneView, given: LaneRunFinished) -> tuple[EndReason, str]:
@@ -385,9 +399,11 @@ def _advanced(draft: StepDraft, lane: LaneView, given: LaneAdvanced) -> None:
         )
     )
     # The tasks that were added or released by it are known once the plan is read again.
-    draft.hold_branch(replace(facts, merging=None, tasks=None))
+    is_reading = facts.tasks is None
+    draft.hold_branch(replace(facts, merging=None, tasks=None, has_moved=is_reading))
     draft.order(CloseLane(task=lane.task.id))
-    draft.order(ReadBranchPlan())
+    if not is_reading:
+        draft.order(ReadBranchPlan())
 
 
 def _effect_failed(draft: StepDraft, message: str) -> None:

@@ -33,8 +33,8 @@ def share_of_limits(draft: StepDraft, own: LaneView | None = None) -> LaneLimits
     seconds = active_seconds(run, draft.now)
     if limit_reached(config, counted=run.counted, seconds=seconds, usage=run.usage) is not None:
         return None
-    lent = lent_shares(draft, besides=own)
-    parts = max(1, (config.parallel or 1) - len(lent))
+    lent = _lent_shares(draft, own)
+    parts = max(1, (config.parallel or 1) - len(running_besides(draft, own)))
     cost = 0.0 if run.usage is None else run.usage.cost_usd or 0.0
     iterations = _left(config.max_iterations, run.counted, (one.iterations for one in lent))
     tokens = _left(config.max_tokens, tokens_of(run.usage) or 0, (one.tokens for one in lent))
@@ -50,19 +50,31 @@ def share_of_limits(draft: StepDraft, own: LaneView | None = None) -> LaneLimits
     )
 
 
-def lent_shares(draft: StepDraft, *, besides: LaneView | None = None) -> list[LaneLimits]:
-    """What the runs of the other lanes were given, and have not yet reported as used."""
+def running_besides(draft: StepDraft, own: LaneView | None) -> list[LaneView]:
+    """The other lanes with a run that has not ended: what it does not use is free again then."""
     opening = draft.state.branch.opening
     return [
-        opening[one.task.id] if one.task.id in opening else _given(one)
+        one
         for one in draft.run.lanes
-        if (besides is None or one.task.id != besides.task.id)
+        if (own is None or one.task.id != own.task.id)
         and (one.task.id in opening or has_open_run(one))
     ]
 
 
-def _given(lane: LaneView) -> LaneLimits:
-    return LaneLimits(iterations=lane.limit, tokens=lane.max_tokens, cost_usd=lane.max_cost_usd)
+def _lent_shares(draft: StepDraft, own: LaneView | None) -> list[LaneLimits]:
+    """What the runs of the other lanes were given, and have not yet reported as used.
+
+    A lane that is parked because its engine died has not reported anything, and may have used it.
+    """
+    opening = draft.state.branch.opening
+    return [
+        opening[one.task.id]
+        if one.task.id in opening
+        else LaneLimits(iterations=one.limit, tokens=one.max_tokens, cost_usd=one.max_cost_usd)
+        for one in draft.run.lanes
+        if (own is None or one.task.id != own.task.id)
+        and (one.task.id in opening or (one.run is not None and one.end is None))
+    ]
 
 
 def _left(limit: Number | None, used: Number, lent: Iterable[Number | None]) -> Number | None:
