@@ -106,7 +106,7 @@ RUNNING = (Phase.RUNNING, None, None, None)
 
 
 _NOT_NOTIFIED = ("complete", "limit", "breaker", "usage_limit", "cost")
-"""Events of a lane's run that are none of the parallel run's: the user is notified of its own."""
+"""Events of which a lane's run notifies nobody: the parallel run has the same ones."""
 
 
 @dataclass(slots=True)

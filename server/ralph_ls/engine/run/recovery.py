@@ -50,11 +50,11 @@ from ralph_ls.store.files import ChangedMeanwhile, read_regular, resolve_inside,
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.project.project_state import find_project
 from ralph_ls.store.run.journal import each_event
-from ralph_ls.store.run.lanes import live_lanes
 from ralph_ls.store.run.lock import is_engine, is_same_process, is_state_held
 from ralph_ls.store.run.logs import find_old_logs, move_earlier_logs, remove_logs
 from ralph_ls.store.run.pruning import prune_runs, read_announced, save_announced, stored_runs
 from ralph_ls.store.run.runs import FoundRun
+from ralph_ls.store.run.state_index import live_lanes
 from ralph_ls.store.run.summary_file import NAME, has_row, summary_folder, write_summary
 from ralph_ls.store.setup.documents import LARGEST_FILE
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from ralph_ls.protocol.errors import FromInside
 from ralph_ls.store.layout import RUN_ID, StateFolder, Worktree
-from ralph_ls.store.run.lanes import lanes_of
 from ralph_ls.store.run.lock import is_held, read_owner
 from ralph_ls.store.run.runs import find_run
+from ralph_ls.store.run.state_index import lanes_of
 
 if TYPE_CHECKING:
     import psutil

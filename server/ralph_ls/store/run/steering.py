@@ -37,8 +37,8 @@ from ralph_ls.store.run.inbox import (
     queue_reset,
     send_command,
 )
-from ralph_ls.store.run.lanes import live_lanes
 from ralph_ls.store.run.runs import FoundRun, find_run
+from ralph_ls.store.run.state_index import live_lanes
 
 if TYPE_CHECKING:
     from ralph_ls.core.plan.model import Task
