@@ -16,7 +16,7 @@ from typing import Any
 from ralph_ls.core.loop.effects import Effect, TakeApprovals, Validate
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import Input
-from ralph_ls.core.loop.parallel.effects import (
+from ralph_ls.core.loop.lane_effects import (
     AdvanceBranch,
     CloseLane,
     LaneEffect,
@@ -26,7 +26,7 @@ from ralph_ls.core.loop.parallel.effects import (
     RebaseLane,
     SteerLane,
 )
-from ralph_ls.core.loop.parallel.inputs import (
+from ralph_ls.core.loop.lane_inputs import (
     BranchPlanRead,
     LaneAdvanced,
     LaneDeferred,
