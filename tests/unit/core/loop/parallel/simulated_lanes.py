@@ -345,7 +345,10 @@ class SimulatedSession:
         return self
 
     def take(self, number: int) -> None:
-        """Take one of the answers."""
+        """Take one of the answers; orders reach a lane one after the other."""
+        name, _ = self.queue[number]
+        if name.startswith("steer"):
+            number = next(n for n, (known, _) in enumerate(self.queue) if known == name)
         _, answer = self.queue.pop(number)
         given = answer()
         if given is not None:
