@@ -78,6 +78,32 @@ def test_work(project: Project, note: Note) -> None:
 
 
 @each
+def test_side_by_side(project: Project, tmp_path: Path) -> None:
+    """Two of them work at the same time, each in a lane, and both tasks are merged."""
+    meet = tmp_path / "meet"
+    meet.mkdir()
+    command = (
+        "case $PWD in *-1) task=First file=one.txt;; *) task=Second file=two.txt;; esac; "
+        # Neither answers before the other one works, so each gets its own call of a tool.
+        f": >{meet}/$task; until [ -e {meet}/First ] && [ -e {meet}/Second ]; do sleep 0.1; done; "
+        'echo $task >$file; sed -i "s/\\[ \\] $task/[x] $task/" @fix_plan.md; '
+        'git add -A; git commit -q -m "Add $file"'
+    )
+    works = Answer(text="I do it.", tools=(project.recipe.shell(command),))
+    ends = Answer(text=f"The task is complete.\n\n{DONE}")
+    project.stub.say(works, works, ends, ends)
+    head = git(project.repository, "rev-parse", "HEAD")
+    done = project.run("--parallel", "2")
+    assert done.exit_code == 0, said(done)
+    assert project.stub.n_left == 0
+    branch = git(project.repository, "branch", "--list", "ralph/*", "--format=%(refname)").strip()
+    subjects = git(project.repository, "log", "--format=%s", f"HEAD..{branch}").split("\n")
+    assert sorted(filter(None, subjects)) == ["Add one.txt", "Add two.txt"]
+    assert "[ ]" not in git(project.repository, "show", f"{branch}:@fix_plan.md")
+    assert git(project.repository, "rev-parse", "HEAD") == head
+
+
+@each
 def test_question(project: Project) -> None:
     """A question ends the run; the answer reaches the agent when the run continues."""
     project.stub.say(Answer(text="Which one?\n\n<promise>DECIDE:Tabs or spaces?</promise>\n"))

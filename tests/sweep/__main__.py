@@ -14,12 +14,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.sweep import attackers, kills, repositories, signals, soak, texts, wire
+from tests.sweep import attackers, kills, lanes, repositories, signals, soak, texts, wire
 from tests.sweep.runner import Runner, Scenario, Tally, merged
 from tests.sweep.violations import Kind
 
 SCENARIOS: tuple[Scenario, ...] = (
     kills.SCENARIO,
+    lanes.SCENARIO,
     repositories.SCENARIO,
     attackers.SCENARIO,
     signals.SCENARIO,

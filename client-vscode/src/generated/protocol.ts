@@ -227,6 +227,9 @@ export interface AnswerView {
   readonly redundant?: boolean;
 }
 
+/** Ask for the user's live and waiting runs in all work trees, as `ralph ps` lists them. */
+export type AnywhereParams = Record<string, never>;
+
 /** An iteration begins on a task that is counted. */
 export interface AttemptCounted {
   readonly v: number;
@@ -1500,6 +1503,8 @@ export interface IterationRow {
   readonly tries: number;
   /** Title of the task that it was assigned. */
   readonly task?: string;
+  /** True: it makes or rewrites the plan, so it has no task. */
+  readonly planning?: boolean;
   /** Absent while it is running. */
   readonly outcome?: Outcome;
   /** True: it ran to its end to confirm that nothing is left to do. */
@@ -1798,8 +1803,9 @@ export interface LaneRunEnded {
   readonly laneRun: string;
   readonly reason: EndReason;
   readonly message: string;
-  /** Those of this run that count. */
+  /** Those of this run that count, also before it was resumed. */
   readonly iterations: number;
+  /** Of this run, also before it was resumed. */
   readonly usage?: Usage;
   readonly seconds: number;
 }
@@ -1818,8 +1824,11 @@ export interface LaneRunStarted {
   readonly laneRun: string;
   /** Commit from which the lane's branch was made. */
   readonly base: string;
-  /** Number of iterations it may use; Absent: no limit of iterations. */
+  /** Number of iterations it may use from now on; Absent: no limit of iterations. */
   readonly limit?: number;
+  readonly maxTokens?: number;
+  /** The same for tokens and cost. */
+  readonly maxCostUsd?: number;
 }
 
 /** A lane takes a task; its work tree and its run follow. */
@@ -1883,8 +1892,11 @@ export interface LaneView {
   readonly runs: number;
   /** Commit from which the branch was made. */
   readonly base?: string;
-  /** Number of iterations that its present run may use. */
+  /** Number of iterations that its present run may use since it was last started or resumed. */
   readonly limit?: number;
+  readonly maxTokens?: number;
+  /** The same for tokens and cost. */
+  readonly maxCostUsd?: number;
   /** Why its last run ended; Absent: it works. */
   readonly end?: EndReason;
   /** Why it is parked or dropped, or why its run ended. */
@@ -1906,9 +1918,12 @@ export interface LaneView {
   /** Commit on the branch that has its work. */
   readonly head?: string;
   readonly commits: number;
-  /** Of all its runs that are over. */
+  /** Of all its runs, as far as they are over. */
   readonly iterations: number;
   readonly usage?: Usage;
+  /** Of its runs before the present one, which counts on when it is resumed. */
+  readonly earlierIterations: number;
+  readonly earlierUsage?: Usage;
   readonly startedAt: string;
   readonly endedAt?: string;
   /** Why its work tree stays after the merge. */
@@ -3204,6 +3219,11 @@ export interface RunTotals {
   readonly failures: Readonly<Record<string, number>>;
 }
 
+/** What `ralph ps --json` prints: live runs first, then those that wait, the newest first. */
+export interface RunsEverywhere {
+  readonly runs: readonly RunAnywhere[];
+}
+
 /** Ask for every run that is kept of a work tree, and for those that wait in any other. */
 export interface RunsParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
@@ -4070,6 +4090,7 @@ export interface Requests {
   "ralph/unsubscribe": { params: UnsubscribeParams; result: UnsubscribeResult };
   "ralph/dashboard": { params: DashboardParams; result: Dashboard };
   "ralph/runs": { params: RunsParams; result: RunsResult };
+  "ralph/anywhere": { params: AnywhereParams; result: RunsEverywhere };
   "ralph/iterations": { params: IterationsParams; result: IterationsResult };
   "ralph/lanes": { params: LanesParams; result: LanesResult };
   "ralph/inspect": { params: InspectParams; result: TextResult };

@@ -268,3 +268,8 @@ def _prompt_way(prompt: str | None) -> PromptBy:
     if prompt is not None and prompt not in set(PromptBy):
         raise UsageError(f"unknown --agent-prompt {prompt!r}; use stdin, argument or file")
     return PromptBy(prompt) if prompt is not None else PromptBy.STDIN
+
+
+def lane_overrides(parallel: int | None, *, onto: str | None, direct: bool) -> dict[str, Any]:
+    """What the flags of a parallel run set."""
+    return {"parallel": parallel, "lane.onto": onto, "lane.direct": direct or None}

@@ -51,7 +51,7 @@ async def test_a_run_without_lanes_has_none(
     edit: StartEditor, ralph: Ralph, tmp_path: Path
 ) -> None:
     project = LanesProject(ralph, tmp_path)
-    project.tasks("Task A").agent("done_now")
+    project.tasks("Task A").agent(WORK)
     editor = await edit(project.repository)
     assert await editor.request("ralph/lanes", {}) == {}
     ran = project.run(env={"RALPH_LANE": "none"})

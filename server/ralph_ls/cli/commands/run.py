@@ -35,6 +35,7 @@ from ralph_ls.cli.flags import (
     agent_words,
     budget_overrides,
     duration,
+    lane_overrides,
     sandbox_overrides,
 )
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
@@ -251,9 +252,7 @@ def run_verb(
         "timeouts.iteration": duration("--timeout", timeout),
         "push": push,
         "work_branch": branch,
-        "parallel": parallel,
-        "lane.onto": onto,
-        "lane.direct": direct or None,
+        **lane_overrides(parallel, onto=onto, direct=direct),
         "on_halt": on_halt,
         "review_points.every": review_every,
         "models.every": model,

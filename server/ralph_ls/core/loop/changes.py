@@ -52,6 +52,7 @@ from ralph_ls.protocol.run.values import (
     Phase,
     PlanCountsView,
     RunChoices,
+    TaskRef,
     Verdict,
 )
 
@@ -189,26 +190,20 @@ class RevertedChanges(TypedDict, total=False):
     text: str
 
 
-def replace_iteration(
-    current: CurrentIteration, **changes: Unpack[IterationChanges]
-) -> CurrentIteration:
-    """A copy of the open iteration with these fields replaced."""
-    return current.model_copy(update=changes)
-
-
-def replace_breaker(breaker: Breaker, **changes: Unpack[BreakerChanges]) -> Breaker:
-    """A copy of the breaker with these fields replaced."""
-    return breaker.model_copy(update=changes)
-
-
 class LaneChanges(TypedDict, total=False):
-    """Fields of ``LaneView`` that events change."""
+    """New values of fields of ``LaneView``."""
 
+    lane: int
+    task: TaskRef
     state: LaneState
+    branch: str
+    worktree: str
     run: str | None
     runs: int
     base: str | None
     limit: int | None
+    max_tokens: int | None
+    max_cost_usd: float | None
     end: EndReason | None
     message: str
     phase: Phase
@@ -224,5 +219,20 @@ class LaneChanges(TypedDict, total=False):
     commits: int
     iterations: int
     usage: Usage | None
+    earlier_iterations: int
+    earlier_usage: Usage | None
+    started_at: Timestamp
     ended_at: Timestamp | None
     kept: str | None
+
+
+def replace_iteration(
+    current: CurrentIteration, **changes: Unpack[IterationChanges]
+) -> CurrentIteration:
+    """A copy of the open iteration with these fields replaced."""
+    return current.model_copy(update=changes)
+
+
+def replace_breaker(breaker: Breaker, **changes: Unpack[BreakerChanges]) -> Breaker:
+    """A copy of the breaker with these fields replaced."""
+    return breaker.model_copy(update=changes)

@@ -25,8 +25,8 @@ from ralph_ls.core.loop.effects import (
 )
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.loop.inputs import IterationRead, Prepared
-from ralph_ls.core.loop.parallel.effects import LaneEffect
-from ralph_ls.core.loop.parallel.schedule import OpenTask
+from ralph_ls.core.loop.lane_effects import LaneEffect, LaneLimits
+from ralph_ls.core.loop.lane_inputs import OpenTask
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import Event
 from ralph_ls.protocol.run.state import CurrentIteration, RunState
@@ -98,19 +98,24 @@ class BranchFacts:
 
     tasks: tuple[OpenTask, ...] | None = None
     """The open tasks at the end of the branch; None: they are being read."""
+    has_moved: bool = False
+    """The branch was moved while they are being read, so they are read again."""
     counts: PlanCountsView = PlanCountsView.model_construct()
     """The plan there, in numbers."""
-    opening: Mapping[str, int] = field(default_factory=dict)
-    """Ids of the tasks whose lanes are being opened, with the iterations that they are given."""
+    opening: Mapping[str, LaneLimits] = field(default_factory=dict)
+    """What the lanes that are being opened may use, by the ids of their tasks."""
+    gone: frozenset[str] = frozenset()
+    """Ids of the tasks of runs whose engine died, to be continued."""
     merging: str | None = None
     """Id of the task whose lane is being rebased or merged."""
     deferred: frozenset[str] = frozenset()
     """Ids of the tasks whose merge waits for a repair of the same files."""
-    told: frozenset[str] = frozenset()
-    """Ids of the tasks whose lanes were told to pause for another's usage limit, or to stop
-    because nobody answers."""
-    fatal: str = ""
-    """Why no further lane is opened."""
+    paused: frozenset[str] = frozenset()
+    """Ids of the tasks whose lanes were ordered to pause for another's usage limit."""
+    resuming: str | None = None
+    """Id of the one of them that continues before the others."""
+    stopping: frozenset[str] = frozenset()
+    """Ids of the tasks whose lanes were ordered to stop because nobody answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +252,11 @@ class StepDraft:
     def mark_iteration_begun(self) -> None:
         """Note that this engine has begun an iteration."""
         self._state = replace(self._state, has_begun=True)
+
+    @property
+    def is_ignored(self) -> bool:
+        """Whether the input was found to mean nothing now."""
+        return self._ignored is not None
 
     def ignore(self, why: str) -> None:
         self._ignored = why

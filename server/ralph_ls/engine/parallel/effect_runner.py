@@ -16,7 +16,7 @@ from typing import Any
 from ralph_ls.core.loop.effects import Effect, TakeApprovals, Validate
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import Input
-from ralph_ls.core.loop.parallel.effects import (
+from ralph_ls.core.loop.lane_effects import (
     AdvanceBranch,
     CloseLane,
     LaneEffect,
@@ -26,8 +26,7 @@ from ralph_ls.core.loop.parallel.effects import (
     RebaseLane,
     SteerLane,
 )
-from ralph_ls.core.loop.parallel.flow import branch_of_run, lane_of
-from ralph_ls.core.loop.parallel.inputs import (
+from ralph_ls.core.loop.lane_inputs import (
     BranchPlanRead,
     LaneAdvanced,
     LaneDeferred,
@@ -40,6 +39,8 @@ from ralph_ls.core.loop.parallel.inputs import (
     LaneRefused,
     LaneRunFinished,
 )
+from ralph_ls.core.loop.parallel.lanes import branch_of_run, lane_of
+from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.delivery.git_commands import ProcessLauncher
 from ralph_ls.engine.iteration.validation import ScriptValidation
@@ -60,10 +61,10 @@ from ralph_ls.engine.run.effect_runner import EffectRunner
 from ralph_ls.engine.run.inbox import Wakeup
 from ralph_ls.engine.worktree.keeper import TreeKeeper
 from ralph_ls.engine.worktree.workspace import Workspace
-from ralph_ls.protocol.config.config import OnHalt
+from ralph_ls.protocol.config.config import Config, OnHalt
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.state import LaneView, RunState
-from ralph_ls.protocol.run.values import MergeProblem, Phase
+from ralph_ls.protocol.run.values import EndReason, MergeProblem, Phase
 from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.layout import find_worktree, new_run_id, state_root
 from ralph_ls.store.project import trust
@@ -100,6 +101,14 @@ _NOT_PASSED = frozenset(
 """Overrides of a parallel run that its lanes get otherwise."""
 
 
+RUNNING = (Phase.RUNNING, None, None, None)
+"""What is reported of the phase of a run that works."""
+
+
+_NOT_NOTIFIED = ("complete", "limit", "breaker", "usage_limit", "cost")
+"""Events of which a lane's run notifies nobody: the parallel run has the same ones."""
+
+
 @dataclass(slots=True)
 class FollowedRun:
     """A lane's run that is followed."""
@@ -109,7 +118,7 @@ class FollowedRun:
     tail: JournalTail
     wakeup: Wakeup | None = None
     state: RunState = field(default_factory=RunState)
-    told: tuple[Any, ...] = (Phase.RUNNING, None, None, None)
+    told: tuple[Any, ...] = RUNNING
     """What was last reported of its phase."""
     is_over: bool = False
 
@@ -151,7 +160,7 @@ class LaneEffectRunner(EffectRunner):
             case ReadBranchPlan():
                 self._start("reading the plan", self._reply(self._read_plan(run)))
             case OpenLane():
-                self._start("opening a lane", self._reply(self._open(effect, run)))
+                self._start("opening a lane", self._open(effect, run))
             case RebaseLane():
                 self._start("rebasing", self._reply(self._rebase(effect, run)))
             case AdvanceBranch():
@@ -223,7 +232,7 @@ class LaneEffectRunner(EffectRunner):
 
     # Opening
 
-    async def _open(self, effect: OpenLane, run: RunState) -> LaneInput:
+    async def _open(self, effect: OpenLane, run: RunState) -> None:
         view = _view(run, effect.task)
         try:
             async with self._trees:
@@ -234,7 +243,7 @@ class LaneEffectRunner(EffectRunner):
                     task=effect.task,
                     run=live.state.run,
                     base=view.base or lane.head(),
-                    limit=live.state.config.max_iterations,
+                    limits=_limits_left(live.state.config, view, live.state.run),
                     is_new=False,
                 )
             else:
@@ -242,9 +251,13 @@ class LaneEffectRunner(EffectRunner):
                 opened = await asyncio.to_thread(self._begin, lane, view, effect)
         except RalphError as error:
             empty = await asyncio.to_thread(self._is_empty, view)
-            return LaneFailed(task=effect.task, message=error.message, is_empty=empty)
-        self._follow(effect.task, lane, opened.run)
-        return opened
+            self._tell(LaneFailed(task=effect.task, message=error.message, is_empty=empty))
+            return
+        # What becomes of the run is of interest once it is known that there is one.
+        self._tell(opened)
+        is_known = not opened.is_new and opened.run == view.run and view.end is None
+        told = (view.phase, view.phase_reason, view.until, view.question)
+        self._follow(effect.task, lane, opened.run, told=told if is_known else RUNNING)
 
     def _prepare_lane(self, view: LaneView, effect: OpenLane, run: RunState) -> LaneTree:
         """The lane's work tree, with its work where the next run begins."""
@@ -285,41 +298,38 @@ class LaneEffectRunner(EffectRunner):
     def _begin(self, lane: LaneTree, view: LaneView, effect: OpenLane) -> LaneOpened:
         """Start a run, or continue the lane's last one."""
         found = find_run(lane.worktree, lane.state)
-        is_unknown = found is not None and found.state.run != view.run
-        if found is not None and found.state.end is not None and is_unknown:
-            # It began and ended while no engine of the parallel run lived.
-            return self._opened(lane, effect.task, found.state.run, view, None)
-        resume = found is not None and (effect.resume or found.state.end is None)
-        if resume and found is not None:
-            run, files = found.state.run, found.files
-        else:
-            run = new_run_id(self._time.now())
-            files = lane.state.run(run)
-        limits = effect.limits
-        used = found.state.counted if resume and found is not None else 0
+        if found is not None and _has_unseen_end(found.state, view):
+            return self._opened(lane, effect.task, found.state.run, view, LaneLimits())
+        resumed = found.state if found is not None else None
+        if resumed is not None and not effect.resume and resumed.end is not None:
+            resumed = None
+        run = new_run_id(self._time.now()) if resumed is None else resumed.run
         order = LaneOrder(
             folder=lane.root,
-            files=files,
+            files=lane.state.run(run) if resumed is None or found is None else found.files,
             run=run,
-            overrides=self._lane_overrides(view, limits, used),
+            overrides=self._lane_overrides(view, effect.limits, resumed),
             environment=self._environment(view),
-            resume=resume,
+            resume=resumed is not None,
         )
         self._starter.start(order)
-        return self._opened(lane, effect.task, run, view, limits.iterations)
+        return self._opened(lane, effect.task, run, view, effect.limits)
 
     @staticmethod
     def _opened(
-        lane: LaneTree, task: str, run: str, view: LaneView, limit: int | None
+        lane: LaneTree, task: str, run: str, view: LaneView, limits: LaneLimits
     ) -> LaneOpened:
-        return LaneOpened(task=task, run=run, base=view.base or lane.head(), limit=limit)
+        return LaneOpened(task=task, run=run, base=view.base or lane.head(), limits=limits)
 
-    def _lane_overrides(self, view: LaneView, limits: LaneLimits, used: int) -> dict[str, Any]:
+    def _lane_overrides(
+        self, view: LaneView, limits: LaneLimits, resumed: RunState | None
+    ) -> dict[str, Any]:
         """The settings of a lane's run: those of this run, for one task and a part of its limits.
 
-        A run that is resumed counts from its beginning, so what it has used is added.
+        The limits of a run that is resumed are for all of it, so what was counted of it is added.
         """
-        iterations = None if limits.iterations is None else limits.iterations + used
+        iterations, tokens, cost = _counted_of(view, "" if resumed is None else resumed.run)
+        seconds = 0.0 if resumed is None else resumed.active_seconds
         return {
             **self._overrides,
             "profile": self._place.config.profile.value,
@@ -329,20 +339,22 @@ class LaneEffectRunner(EffectRunner):
             "work_branch": "",
             "push": False,
             "on_halt": OnHalt.WAIT.value,
-            "max_iterations": iterations,
-            "max_tokens": limits.tokens,
-            "max_cost_usd": limits.cost_usd,
-            "max_duration": limits.seconds,
+            "on_pr_ready": (),
+            **{f"notify.events.{name}": () for name in _NOT_NOTIFIED},
+            "max_iterations": None if limits.iterations is None else limits.iterations + iterations,
+            "max_tokens": None if limits.tokens is None else limits.tokens + tokens,
+            "max_cost_usd": None if limits.cost_usd is None else limits.cost_usd + cost,
+            "max_duration": None if limits.seconds is None else limits.seconds + seconds,
         }
 
     # Following
 
-    def _follow(self, task: str, lane: LaneTree, run: str) -> None:
+    def _follow(self, task: str, lane: LaneTree, run: str, *, told: tuple[Any, ...]) -> None:
         known = self._followed.pop(task, None)
         if known is not None and known.wakeup is not None:
             known.wakeup.close()
         files = lane.state.run(run)
-        followed = FollowedRun(lane=lane, run=run, tail=JournalTail(files.journal))
+        followed = FollowedRun(lane=lane, run=run, tail=JournalTail(files.journal), told=told)
         self._followed[task] = followed
         followed.wakeup = Wakeup([files.folder], lambda: self._look_at_lane(task))
         self._look_at_lane(task)
@@ -538,10 +550,8 @@ class LaneEffectRunner(EffectRunner):
                 steering.pause(context)
             case "resume":
                 steering.resume(context)
-            case "reset":
-                steering.reset(context)
             case "answer":
-                steering.answer(context, effect.text)
+                steering.answer(context, effect.text, untrusted=effect.untrusted)
             case "note":
                 steering.note(context, effect.text)
             case _:
@@ -554,6 +564,34 @@ def _view(run: RunState, task: str) -> LaneView:
     if found is None:
         raise AssertionError(f"no lane has the task {task}")
     return found
+
+
+def _has_unseen_end(run: RunState, view: LaneView) -> bool:
+    """Whether a run ended while no engine of the parallel run lived to record it."""
+    if run.end is None:
+        return False
+    is_done_since = run.end.reason is EndReason.COMPLETE and view.end is not EndReason.COMPLETE
+    return run.run != view.run or view.end is None or is_done_since
+
+
+def _counted_of(view: LaneView, run: str) -> tuple[int, int, float]:
+    """The iterations, tokens and cost of a run that are already counted as used."""
+    if run != view.run:
+        return 0, 0, 0.0
+    now, before = view.usage, view.earlier_usage
+    cost = (now.cost_usd or 0.0 if now else 0.0) - (before.cost_usd or 0.0 if before else 0.0)
+    tokens = (tokens_of(now) or 0) - (tokens_of(before) or 0)
+    return view.iterations - view.earlier_iterations, tokens, cost
+
+
+def _limits_left(config: Config, view: LaneView, run: str) -> LaneLimits:
+    """What a run that is alive may use beyond what is already counted of it."""
+    iterations, tokens, cost = _counted_of(view, run)
+    return LaneLimits(
+        iterations=None if config.max_iterations is None else config.max_iterations - iterations,
+        tokens=None if config.max_tokens is None else config.max_tokens - tokens,
+        cost_usd=None if config.max_cost_usd is None else config.max_cost_usd - cost,
+    )
 
 
 def _read_plan(branch: MergeBranch, base: str) -> BranchPlanRead:
@@ -596,7 +634,7 @@ def _phase_of(state: RunState) -> tuple[Phase, str | None, Any, str | None]:
         question = state.question
         asked = question.question if question is not None and question.answer is None else None
         return state.phase, state.phase_reason, None, asked
-    return Phase.RUNNING, None, None, None
+    return RUNNING
 
 
 def repair_note(view: LaneView, effect: OpenLane, conflicts: tuple[str, ...], branch: str) -> str:

@@ -19,7 +19,10 @@ from typing import Any
 
 from ralph_ls.engine.run.preparation import RunRequest
 from ralph_ls.engine.run.runner import run_engine
+from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
+from ralph_ls.protocol.run.events import EVENT_ADAPTER
 from ralph_ls.store.files import PRIVATE_FILE
 from ralph_ls.store.run.launch import reporting_refusals
 
@@ -48,6 +51,7 @@ def run_lane(order: dict[str, Any]) -> int:
 def _become_lane(order: dict[str, Any]) -> None:
     """Detach this forked process from the one that forked it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    gc.enable()
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -57,12 +61,38 @@ def _become_lane(order: dict[str, Any]) -> None:
     os.dup2(errors, 2)
 
 
+def _prepare_all() -> None:
+    """Import and build what every lane needs, so that all of them share the memory of it."""
+    # Each is imported where it is first needed, as most processes need none of them.
+    import concurrent.futures.thread
+
+    import filelock
+    import platformdirs
+    import psutil
+    import watchdog.observers
+
+    import ralph_ls.engine.plan.markdown
+    import ralph_ls.engine.plan.stories
+    import ralph_ls.engine.plan.structured
+
+    del concurrent, filelock, psutil, watchdog, ralph_ls
+    platformdirs.user_state_dir()
+    models: list[type[WireModel]] = [WireModel]
+    for model in models:
+        models.extend(model.__subclasses__())
+        model.model_rebuild()
+    EVENT_ADAPTER.rebuild()
+    COMMAND_ADAPTER.rebuild()
+
+
 def _serve() -> None:
+    _prepare_all()
     # Lanes are not awaited here, so the system may reap them.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    # Ctrl-C in the terminal is for the parallel run, which tells the lanes.
+    # Ctrl-C in the terminal is for the parallel run, which stops the lanes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
+    gc.disable()
     # What was imported stays shared, as the collector of a fork does not touch it.
     gc.freeze()
     for line in sys.stdin.buffer:

@@ -11,7 +11,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_ls.core.loop.parallel.schedule import OpenTask, open_tasks
+from ralph_ls.core.loop.lane_inputs import OpenTask
+from ralph_ls.core.loop.parallel.schedule import open_tasks
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.dispatch import merge_plans, waiting_tasks
 from ralph_ls.core.plan.formats.plan_format import PlanStorage
@@ -80,7 +81,7 @@ class MergeBranch:
         return found
 
     def remove_if_unused(self, base: str) -> None:
-        """Remove a branch of our own on which nothing was merged."""
+        """Remove the branch of the run where nothing was merged into it."""
         is_own = not self.is_direct and self._workspace.config.lane.onto is None
         if is_own and branch_commit(self._root, self.name) == base:
             with contextlib.suppress(RalphError):

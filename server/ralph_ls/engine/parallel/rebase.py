@@ -2,7 +2,7 @@
 
 Each commit is applied with ``git merge-tree`` and keeps its author, date and message. The plan is
 merged task by task and the progress log line by line, so lanes that tick their tasks and note what
-they did never conflict. Nothing is written but objects: whoever calls it moves the branches.
+they did never conflict. Nothing is written but objects; the caller moves the branches.
 """
 
 from __future__ import annotations

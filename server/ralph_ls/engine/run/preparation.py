@@ -22,7 +22,6 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.redaction.secret_names import secrets_of_addresses
 from ralph_ls.engine.agent.description import Agent
@@ -126,7 +125,7 @@ def prepare_start(
     """
     _require_utf8(worktree.root, state.folder)
     found = find_run(worktree, state)
-    require_no_engine(found, state)
+    require_no_engine(found, state, resume=request.resume)
     orphans, problem = end_earlier_processes(found, worktree, request.environment, clock)
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
@@ -157,7 +156,7 @@ def prepare_start(
     if keeps_project_state(config):
         project = open_project(worktree.root, earlier[0] if earlier else state, redactor.redact)
     archived: tuple[list[Notice], tuple[str, ...]] = ([], ())
-    if not earlier and not is_parallel(config):
+    if not earlier:
         archived = archive_progress(worktree.root, config, clock.local().date())
     workspace = Workspace(
         worktree=worktree,

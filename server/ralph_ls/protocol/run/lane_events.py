@@ -42,7 +42,10 @@ class LaneRunStarted(LaneEvent):
     base: str
     """Commit from which the lane's branch was made."""
     limit: int | None = None
-    """Number of iterations it may use; None: no limit of iterations."""
+    """Number of iterations it may use from now on; None: no limit of iterations."""
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    """The same for tokens and cost."""
 
 
 class LaneWaiting(LaneEvent):
@@ -65,8 +68,9 @@ class LaneRunEnded(LaneEvent):
     reason: EndReason
     message: str
     iterations: int = 0
-    """Those of this run that count."""
+    """Those of this run that count, also before it was resumed."""
     usage: Usage | None = None
+    """Of this run, also before it was resumed."""
     seconds: float = 0.0
 
 

@@ -248,7 +248,10 @@ class LaneView(WireModel):
     base: str | None = None
     """Commit from which the branch was made."""
     limit: int | None = None
-    """Number of iterations that its present run may use."""
+    """Number of iterations that its present run may use since it was last started or resumed."""
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    """The same for tokens and cost."""
     end: EndReason | None = None
     """Why its last run ended; None: it works."""
     message: str = ""
@@ -271,8 +274,11 @@ class LaneView(WireModel):
     """Commit on the branch that has its work."""
     commits: int = 0
     iterations: int = 0
-    """Of all its runs that are over."""
+    """Of all its runs, as far as they are over."""
     usage: Usage | None = None
+    earlier_iterations: int = 0
+    """Of its runs before the present one, which counts on when it is resumed."""
+    earlier_usage: Usage | None = None
     started_at: Timestamp
     ended_at: Timestamp | None = None
     kept: str | None = None

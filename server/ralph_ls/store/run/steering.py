@@ -9,6 +9,7 @@ in the file or in a document that an editor has open. Everything here blocks.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -38,6 +39,7 @@ from ralph_ls.store.run.inbox import (
     send_command,
 )
 from ralph_ls.store.run.runs import FoundRun, find_run, lane_place
+from ralph_ls.store.run.state_index import live_lanes
 
 if TYPE_CHECKING:
     from ralph_ls.core.plan.model import Task
@@ -88,8 +90,23 @@ def lane_context(context: CommandContext, task: str, root: Path) -> CommandConte
 
 
 def stop(context: CommandContext, *, now: bool = False) -> CommandOutcome:
-    """End the run after this iteration, or at once. Raises ``NoEngine``."""
-    return _ask(context, require_run(context), orders.Stop, now=now)
+    """End the run after this iteration, or at once. Raises ``NoEngine``.
+
+    Where the engine of a parallel run is gone, the lanes that live on are stopped.
+    """
+    found = require_run(context)
+    lanes = [] if found.live else live_lanes(context.state)
+    for worktree, state in lanes:
+        lane = replace(context, worktree=worktree, state=state)
+        # One that has ended meanwhile needs no order any more.
+        with suppress(NoEngine):
+            _ask(lane, require_run(lane), orders.Stop, now=now)
+    if lanes:
+        each = "1 lane ends" if len(lanes) == 1 else f"{len(lanes)} lanes end"
+        when = "now" if now else "after its iteration"
+        reply = CommandReply(accepted=True, code="accepted", text=f"{each} {when}")
+        return CommandOutcome(reply=reply, run=found.state.run, can_resume=True)
+    return _ask(context, found, orders.Stop, now=now)
 
 
 def pause(context: CommandContext) -> CommandOutcome:
@@ -124,11 +141,16 @@ def reset(context: CommandContext) -> CommandOutcome:
     return _outcome_of_reply(found, "resuming resets the breaker")
 
 
-def answer(context: CommandContext, text: str) -> CommandOutcome:
-    """Answer the question that the run waits for. Raises ``NoEngine`` and ``StateUnusable``."""
+def answer(context: CommandContext, text: str, *, untrusted: bool = False) -> CommandOutcome:
+    """Answer the question that the run waits for. Raises ``NoEngine`` and ``StateUnusable``.
+
+    An untrusted answer came from elsewhere, such as GitHub; only an engine takes one.
+    """
     found = require_run(context)
     if found.live:
-        return _ask(context, found, orders.Answer, text=text)
+        return _ask(context, found, orders.Answer, text=text, untrusted=untrusted)
+    if untrusted:
+        raise NoEngine("no engine is running that could quote the answer to its agent")
     root, paths = context.worktree.root, found.state.config.paths
     halt = load_halt_files(root, paths)
     question = found.state.question

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.changes import LaneChanges, RunChanges
 from ralph_ls.protocol.run.events import (
@@ -53,8 +55,9 @@ def changes_of_lane(state: RunState, event: LaneChange) -> RunChanges:
         changes["counts"] = event.counts
     if isinstance(event, LaneRunEnded):
         # The limits of a parallel run are for all of its lanes together.
-        changes["counted"] = changes["iteration"] = state.counted + event.iterations
-        changes["usage"] = add_usage(state.usage, event.usage)
+        lanes = changes["lanes"]
+        changes["counted"] = changes["iteration"] = sum(one.iterations for one in lanes)
+        changes["usage"] = reduce(add_usage, (one.usage for one in lanes), None)
     return changes
 
 
@@ -62,9 +65,13 @@ def _with_new(lanes: tuple[LaneView, ...], event: LaneStarted) -> tuple[LaneView
     """The lanes with one that begins; a task that had one before continues in it."""
     known = next((one for one in lanes if one.task.id == event.task.id), None)
     if known is not None:
-        is_done = known.end is EndReason.COMPLETE
+        was_dropped = known.state is LaneState.DROPPED
+        is_done = known.end is EndReason.COMPLETE and not was_dropped
         again: LaneChanges = {
+            "lane": event.lane,
             "state": LaneState.QUEUED if is_done else LaneState.WORKING,
+            # The work tree and the branch of a dropped one are made again.
+            "base": None if was_dropped else known.base,
             "message": "",
             "problem": None,
             "refusals": 0,
@@ -72,7 +79,7 @@ def _with_new(lanes: tuple[LaneView, ...], event: LaneStarted) -> tuple[LaneView
             "paths": (),
             "ended_at": None,
         }
-        changed = known.model_copy(update={**again, "lane": event.lane})
+        changed = known.model_copy(update=again)
         return tuple(changed if one is known else one for one in lanes)
     new = LaneView(
         lane=event.lane,
@@ -86,17 +93,20 @@ def _with_new(lanes: tuple[LaneView, ...], event: LaneStarted) -> tuple[LaneView
 
 def _changes(lane: LaneView, event: LaneChange) -> LaneChanges:
     match event:
-        case LaneRunStarted(lane_run=run, base=base, limit=limit):
+        case LaneRunStarted(lane_run=run, base=base):
             new_run = run != lane.run
             return {
                 **_WORKS,
+                **_earlier(lane, run),
                 # A run that continues without having ended had lost its engine.
                 "crashes": lane.crashes + (not new_run and lane.end is None),
                 "state": LaneState.WORKING,
                 "run": run,
                 "runs": lane.runs + new_run,
                 "base": lane.base or base,
-                "limit": limit,
+                "limit": event.limit,
+                "max_tokens": event.max_tokens,
+                "max_cost_usd": event.max_cost_usd,
             }
         case LaneWaiting(phase=phase, reason=reason, until=until, question=question):
             return {"phase": phase, "phase_reason": reason, "until": until, "question": question}
@@ -135,16 +145,29 @@ def _changes(lane: LaneView, event: LaneChange) -> LaneChanges:
 
 def _run_ended(lane: LaneView, event: LaneRunEnded) -> LaneChanges:
     is_done = event.reason is EndReason.COMPLETE
-    changes: LaneChanges = {
+    earlier = _earlier(lane, event.lane_run)
+    return {
+        **earlier,
         "state": LaneState.QUEUED if is_done else LaneState.WORKING,
         "run": event.lane_run,
+        # One that began and ended while the parallel run had no engine.
+        "runs": lane.runs + (event.lane_run != lane.run),
         "end": event.reason,
         "message": "" if is_done else event.message,
         "phase": Phase.ENDED,
         "phase_reason": event.reason.value,
         "until": None,
         "question": None,
-        "iterations": lane.iterations + event.iterations,
-        "usage": add_usage(lane.usage, event.usage),
+        "iterations": earlier["earlier_iterations"] + event.iterations,
+        "usage": add_usage(earlier["earlier_usage"], event.usage),
     }
-    return changes
+
+
+def _earlier(lane: LaneView, run: str) -> LaneChanges:
+    """What the lane's runs before this one have used; a run that is resumed reports its totals."""
+    if run == lane.run:
+        return {
+            "earlier_iterations": lane.earlier_iterations,
+            "earlier_usage": lane.earlier_usage,
+        }
+    return {"earlier_iterations": lane.iterations, "earlier_usage": lane.usage}

@@ -5,7 +5,12 @@ Engine, phase and end; questions, blockers and commands.
 
 from __future__ import annotations
 
-from ralph_ls.core.loop.changes import FailedValidationChanges, RunChanges, replace_iteration
+from ralph_ls.core.loop.changes import (
+    FailedValidationChanges,
+    LaneChanges,
+    RunChanges,
+    replace_iteration,
+)
 from ralph_ls.core.loop.evidence.repetition import REPETITION_RESET
 from ralph_ls.core.loop.rules import attempts, failure_policy
 from ralph_ls.protocol.run.events import (
@@ -80,6 +85,9 @@ def resumed_changes(state: RunState, event: RunResumed) -> RunChanges:
     changes: RunChanges = {**_reset_counters(state), **_taken_up(state, event)}
     changes["agents_out"] = failure_policy.unavailable_after_resume(state.agents_out)
     changes["overloads"] = 0
+    if state.lanes:
+        again: LaneChanges = {"crashes": 0}
+        changes["lanes"] = tuple(one.model_copy(update=again) for one in state.lanes)
     return changes
 
 

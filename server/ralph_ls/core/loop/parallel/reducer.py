@@ -21,28 +21,16 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.machine import run_flow
-from ralph_ls.core.loop.machine.reducer import report_start
-from ralph_ls.core.loop.machine.steering import reject_unreadable
-from ralph_ls.core.loop.parallel.effects import AdvanceBranch, CloseLane, ReadBranchPlan, SteerLane
-from ralph_ls.core.loop.parallel.flow import (
-    ACTIVE,
-    BREAKER,
-    MOST_CRASHES,
-    MOST_REPAIRS,
-    advance,
-    drop,
-    lane_of,
-    open_lane,
-    outcome,
-    park,
-    repairing,
-    retry_lane,
-    share_of_limits,
+from ralph_ls.core.loop.lane_effects import (
+    AdvanceBranch,
+    CloseLane,
+    ReadBranchPlan,
+    SteerLane,
 )
-from ralph_ls.core.loop.parallel.inputs import (
+from ralph_ls.core.loop.lane_inputs import (
     BranchPlanRead,
     LaneAdvanced,
+    LaneAnswer,
     LaneDeferred,
     LaneEngineGone,
     LaneFailed,
@@ -53,8 +41,24 @@ from ralph_ls.core.loop.parallel.inputs import (
     LaneRefused,
     LaneRunFinished,
 )
+from ralph_ls.core.loop.machine import run_flow
+from ralph_ls.core.loop.machine.reducer import report_start
+from ralph_ls.core.loop.machine.steering import reject_unreadable
+from ralph_ls.core.loop.parallel.ending import BREAKER, outcome
+from ralph_ls.core.loop.parallel.flow import advance, continue_lane, open_lane
+from ralph_ls.core.loop.parallel.lanes import (
+    ACTIVE,
+    forget,
+    has_open_run,
+    lane_of,
+    live_lanes,
+    park,
+    park_or_drop,
+    retry_lane,
+)
+from ralph_ls.core.loop.parallel.shares import running_besides, share_of_limits
 from ralph_ls.core.loop.parallel.steering import handle_command, handle_signal
-from ralph_ls.core.loop.state import Awaits, BranchFacts, LoopState, Step, StepDraft
+from ralph_ls.core.loop.state import Awaits, LoopState, Step, StepDraft
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.events import (
     LaneMerged,
@@ -69,6 +73,15 @@ from ralph_ls.protocol.run.events import (
 from ralph_ls.protocol.run.state import LaneView
 from ralph_ls.protocol.run.values import EndReason, LaneState, MergeProblem, Phase
 
+MOST_CRASHES = 2
+"""How often the run of a lane is continued after its engine died."""
+
+MOST_REPAIRS = 1
+"""How many iterations a lane gets to bring its work onto a branch that has moved on."""
+
+WAITS_FOR_USER = frozenset({EndReason.DECIDE, EndReason.BLOCKED})
+"""Ends of a lane that is never empty: what it waits for would be lost."""
+
 
 def step_parallel(state: LoopState, given: Input | LaneInput, now: datetime) -> Step:
     """The result of ``given`` at ``now``; pure and total."""
@@ -81,19 +94,11 @@ def step_parallel(state: LoopState, given: Input | LaneInput, now: datetime) -> 
         _after_the_end(draft, given)
     else:
         _dispatch(draft, given)
-        if draft.run.phase is not Phase.ENDED:
-            _end_deferral(draft)
+        if not draft.is_ignored:
             advance(draft)
     if draft.run.phase is Phase.ENDED:
         draft.expect(Awaits.NOTHING)
     return draft.finish()
-
-
-def _end_deferral(draft: StepDraft) -> None:
-    """Once no lane resolves conflicts, the merges that waited for it are due."""
-    facts = draft.state.branch
-    if facts.deferred and repairing(draft) is None:
-        draft.hold_branch(replace(facts, deferred=frozenset()))
 
 
 def _take_up(draft: StepDraft, given: Input | LaneInput) -> None:
@@ -107,23 +112,43 @@ def _take_up(draft: StepDraft, given: Input | LaneInput) -> None:
     if isinstance(given, Resumed):
         _retry_failed(draft)
     for lane in draft.run.lanes:
-        if lane.state is LaneState.MERGED:
+        if lane.state in {LaneState.MERGED, LaneState.DROPPED}:
             # Its engine may have died before it had removed everything.
             draft.order(CloseLane(task=lane.task.id))
-        elif lane.state is LaneState.WORKING and lane.end is None:
-            limits = share_of_limits(draft, lane)
-            if limits is None:
-                park(draft, lane, "the limits of the run are used up")
-            else:
-                open_lane(draft, lane.task.id, limits)
+        elif lane.state is LaneState.WORKING:
+            _find_run(draft, lane)
     draft.order(ReadBranchPlan())
 
 
 def _retry_failed(draft: StepDraft) -> None:
     """A user who resumes the run wants what is parked or set aside tried again."""
     for lane in draft.run.lanes:
-        if lane.state in {LaneState.PARKED, LaneState.DROPPED}:
+        is_skipped = lane.task.id in draft.run.skipped
+        if lane.state in {LaneState.PARKED, LaneState.DROPPED} and not is_skipped:
             retry_lane(draft, lane)
+
+
+def _find_run(draft: StepDraft, lane: LaneView) -> None:
+    """Follow the run of a lane again, or continue it where its engine died, too."""
+    if lane.run is not None and lane.end is not None:
+        # It may have been continued, which was not recorded any more.
+        continue_lane(draft, lane)
+        return
+    limits, task = share_of_limits(draft, lane), lane.task.id
+    if limits is None:
+        # Where it is alive, it ends after its iteration.
+        draft.order(SteerLane(task=task, verb="stop", by="ralph run"))
+        park(draft, lane, "the limits of the run are reached")
+        return
+    if lane.run is not None:
+        # Where it is alive, it has what it was given.
+        limits = replace(
+            limits,
+            iterations=lane.limit or limits.iterations,
+            tokens=lane.max_tokens or limits.tokens,
+            cost_usd=lane.max_cost_usd or limits.cost_usd,
+        )
+    open_lane(draft, task, limits, resume=lane.run is not None)
 
 
 def _after_the_end(draft: StepDraft, given: Input | LaneInput) -> None:
@@ -156,27 +181,44 @@ def _dispatch(draft: StepDraft, given: Input | LaneInput) -> None:
             _effect_failed(draft, message)
         case BranchPlanRead():
             _plan_read(draft, given)
-        case _:
+        case _ if isinstance(given, LaneAnswer):
             _dispatch_to_lane(draft, given)
+        case _:
+            draft.ignore("a parallel run has no iterations")
 
 
-def _dispatch_to_lane(draft: StepDraft, given: Input | LaneInput) -> None:
-    task = getattr(given, "task", None)
-    lane = lane_of(draft.run, task) if isinstance(task, str) else None
+def _dispatch_to_lane(draft: StepDraft, given: LaneAnswer) -> None:
+    lane, facts = lane_of(draft.run, given.task), draft.state.branch
     if lane is None or lane.state not in ACTIVE:
         draft.ignore("no lane works on that")
         return
     match given:
-        case LaneOpened():
+        case LaneOpened() if given.task in facts.opening:
             _opened(draft, lane, given)
-        case LaneFailed():
-            _failed(draft, lane, given)
-        case LaneObserved():
+        case LaneFailed() if given.task in facts.opening:
+            # What keeps one lane from starting, such as an agent that is missing, may keep all.
+            forget(draft, given.task)
+            park_or_drop(draft, lane, given.message, is_empty=given.is_empty)
+        case LaneObserved() if has_open_run(lane):
             _observed(draft, lane, given)
-        case LaneRunFinished():
+        case LaneRunFinished() if has_open_run(lane) or lane.run != given.run:
             _run_finished(draft, lane, given)
-        case LaneEngineGone():
+        case LaneEngineGone() if lane in live_lanes(draft):
             _engine_gone(draft, lane)
+        case LaneRebased() | LaneRefused() | LaneDeferred() | LaneAdvanced() if (
+            given.task == facts.merging
+        ):
+            _dispatch_merge(draft, lane, given)
+        case _:
+            draft.ignore("the lane does not wait for that")
+
+
+def _dispatch_merge(
+    draft: StepDraft,
+    lane: LaneView,
+    given: LaneRebased | LaneRefused | LaneDeferred | LaneAdvanced,
+) -> None:
+    match given:
         case LaneRebased():
             _rebased(draft, lane, given)
         case LaneRefused():
@@ -185,63 +227,55 @@ def _dispatch_to_lane(draft: StepDraft, given: Input | LaneInput) -> None:
             facts = draft.state.branch
             deferred = facts.deferred | {lane.task.id}
             draft.hold_branch(replace(facts, merging=None, deferred=deferred))
-        case LaneAdvanced():
+        case _ if lane.state is LaneState.MERGING:
             _advanced(draft, lane, given)
         case _:
-            draft.ignore("a parallel run has no iterations")
+            draft.ignore("the branch has not been moved for it")
 
 
 def _plan_read(draft: StepDraft, given: BranchPlanRead) -> None:
     facts = draft.state.branch
+    if facts.has_moved:
+        draft.hold_branch(replace(facts, has_moved=False))
+        draft.order(ReadBranchPlan())
+        return
     draft.hold_branch(replace(facts, tasks=given.tasks, counts=given.counts))
     if draft.run.phase is Phase.PREPARING:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
 
 
-def _no_longer_opening(draft: StepDraft, lane: LaneView) -> BranchFacts:
-    facts = draft.state.branch
-    opening = {task: limit for task, limit in facts.opening.items() if task != lane.task.id}
-    facts = replace(facts, opening=opening)
-    draft.hold_branch(facts)
-    return facts
-
-
 def _opened(draft: StepDraft, lane: LaneView, given: LaneOpened) -> None:
-    _no_longer_opening(draft, lane)
+    facts = forget(draft, lane.task.id)
     if not given.is_new and lane.run == given.run and lane.end is None:
-        return
-    draft.emit(
-        LaneRunStarted(
-            **draft.stamp,
-            lane=lane.lane,
-            task=lane.task,
-            lane_run=given.run,
-            base=given.base,
-            limit=given.limit,
-        )
-    )
-    if draft.run.phase is Phase.STOPPING:
-        verb = "stopNow" if draft.state.stopping_agent else "stop"
-        draft.order(SteerLane(task=lane.task.id, verb=verb, by=draft.run.stop_requested or ""))
-
-
-def _failed(draft: StepDraft, lane: LaneView, given: LaneFailed) -> None:
-    """What keeps one lane from starting, such as an agent that is missing, may keep all."""
-    _no_longer_opening(draft, lane)
-    park_or_drop(draft, lane, given.message, is_empty=given.is_empty)
-
-
-def park_or_drop(draft: StepDraft, lane: LaneView, message: str, *, is_empty: bool) -> None:
-    """Keep the lane for its user where something is in it."""
-    if is_empty:
-        drop(draft, lane, message)
+        if lane.phase is Phase.PAUSED:
+            # An order to pause ends with the engine that passed it on.
+            draft.hold_branch(replace(facts, paused=facts.paused | {lane.task.id}))
     else:
-        park(draft, lane, message)
+        draft.emit(
+            LaneRunStarted(
+                **draft.stamp,
+                lane=lane.lane,
+                task=lane.task,
+                lane_run=given.run,
+                base=given.base,
+                limit=given.limits.iterations,
+                max_tokens=given.limits.tokens,
+                max_cost_usd=given.limits.cost_usd,
+            )
+        )
+    run, verb = draft.run, ""
+    if run.phase is Phase.STOPPING:
+        verb = "stopNow" if draft.state.stopping_agent else "stop"
+    elif run.phase is Phase.PAUSED:
+        verb = "pause"
+    if verb:
+        by = run.stop_requested or "ralph run"
+        draft.order(SteerLane(task=lane.task.id, verb=verb, by=by))
 
 
 def _observed(draft: StepDraft, lane: LaneView, given: LaneObserved) -> None:
-    now = (lane.phase, lane.phase_reason, lane.question)
-    if now == (given.phase, given.reason, given.question):
+    now = (lane.phase, lane.phase_reason, lane.until, lane.question)
+    if now == (given.phase, given.reason, given.until, given.question):
         draft.ignore("nothing has changed")
         return
     draft.emit(
@@ -255,53 +289,61 @@ def _observed(draft: StepDraft, lane: LaneView, given: LaneObserved) -> None:
             question=given.question,
         )
     )
-    is_stuck = given.phase is Phase.PARKED and given.reason == EndReason.STUCK.value
-    if is_stuck and draft.run.phase is not Phase.STOPPING:
-        # Its breaker is open: the lane is parked for the user, and makes room for another task.
-        draft.order(SteerLane(task=lane.task.id, verb="stop", by=BREAKER))
+    facts = draft.state.branch
+    if facts.resuming == lane.task.id and given.phase is not Phase.PAUSED:
+        draft.hold_branch(replace(facts, resuming=None))
 
 
 def _run_finished(draft: StepDraft, lane: LaneView, given: LaneRunFinished) -> None:
-    if lane.end is not None and lane.run == given.run:
-        draft.ignore("the lane's run has already ended")
-        return
-    facts = _no_longer_opening(draft, lane)
-    draft.hold_branch(replace(facts, told=facts.told - {lane.task.id}))
+    forget(draft, lane.task.id)
+    reason, message = _end_of_run(lane, given)
+    counted = draft.run.counted
     draft.emit(
         LaneRunEnded(
             **draft.stamp,
             lane=lane.lane,
             task=lane.task,
             lane_run=given.run,
-            reason=given.reason,
-            message=given.message,
+            reason=reason,
+            message=message,
             iterations=given.iterations,
             usage=given.usage,
             seconds=given.seconds,
         )
     )
-    match given.reason:
+    match reason:
         case EndReason.COMPLETE:
             pass
-        case EndReason.LIMIT if share_of_limits(draft) is not None and given.iterations:
+        case EndReason.LIMIT if draft.run.counted > counted and _may_get_more(draft, lane):
             pass  # It continues with a part of what the others have not used.
         case EndReason.STOPPED if draft.run.phase is Phase.STOPPING:
             pass  # It continues when the run is resumed.
-        case EndReason.DECIDE | EndReason.BLOCKED:
-            park(draft, lane, given.message)  # The question is in the lane, and its answer will be.
-        case EndReason.STOPPED:
-            by = given.by or "somebody"
-            park_or_drop(draft, lane, f"stopped by {by}", is_empty=given.is_empty)
         case _:
-            park_or_drop(draft, lane, given.message, is_empty=given.is_empty)
+            is_empty = given.is_empty and reason not in WAITS_FOR_USER
+            park_or_drop(draft, lane, message, is_empty=is_empty)
+
+
+def _may_get_more(draft: StepDraft, lane: LaneView) -> bool:
+    """Whether something is left of the limits, or may be when others end."""
+    is_left = share_of_limits(draft, lane) is not None
+    return is_left or bool(running_besides(draft, lane))
+
+
+def _end_of_run(lane: LaneView, given: LaneRunFinished) -> tuple[EndReason, str]:
+    """Why the run of a lane ended; where this run had it stopped since it waited, for what."""
+    if given.reason is not EndReason.STOPPED:
+        return given.reason, given.message
+    if given.by != BREAKER:
+        return given.reason, f"stopped by {given.by or 'somebody'}"
+    if lane.question is not None:
+        return EndReason.DECIDE, f"it asks: {lane.question}"
+    if lane.phase_reason == EndReason.STUCK.value:
+        return EndReason.STUCK, "it made no progress, so its breaker opened"
+    return EndReason.BLOCKED, f"it waits for you: {lane.phase_reason or 'it is blocked'}"
 
 
 def _engine_gone(draft: StepDraft, lane: LaneView) -> None:
-    if lane.task.id in draft.state.branch.opening:
-        draft.ignore("its run is being started again")
-        return
-    limits = share_of_limits(draft, lane)
-    if lane.crashes >= MOST_CRASHES or limits is None:
+    if lane.crashes >= MOST_CRASHES:
         park(
             draft,
             lane,
@@ -309,7 +351,9 @@ def _engine_gone(draft: StepDraft, lane: LaneView) -> None:
             f"run {lane.run}, then continue with: ralph run --resume",
         )
         return
-    open_lane(draft, lane.task.id, limits, resume=True)
+    # It is continued as soon as lanes may be opened.
+    facts = forget(draft, lane.task.id)
+    draft.hold_branch(replace(facts, gone=facts.gone | {lane.task.id}))
 
 
 def _rebased(draft: StepDraft, lane: LaneView, given: LaneRebased) -> None:
@@ -355,13 +399,14 @@ def _advanced(draft: StepDraft, lane: LaneView, given: LaneAdvanced) -> None:
         )
     )
     # The tasks that were added or released by it are known once the plan is read again.
-    draft.hold_branch(replace(facts, merging=None, tasks=None))
+    is_reading = facts.tasks is None
+    draft.hold_branch(replace(facts, merging=None, tasks=None, has_moved=is_reading))
     draft.order(CloseLane(task=lane.task.id))
-    draft.order(ReadBranchPlan())
+    if not is_reading:
+        draft.order(ReadBranchPlan())
 
 
 def _effect_failed(draft: StepDraft, message: str) -> None:
-    for lane in draft.run.lanes:
-        if lane.state is LaneState.WORKING and lane.run is not None and lane.end is None:
-            draft.order(SteerLane(task=lane.task.id, verb="stop", by="ralph run"))
+    for lane in live_lanes(draft):
+        draft.order(SteerLane(task=lane.task.id, verb="stop", by="ralph run"))
     run_flow.end_run(draft, EndReason.FATAL, f"{message}; {outcome(draft.run)}")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import assert_never
 
 from ralph_ls.core.loop.effects import TakeApprovals
+from ralph_ls.core.loop.lane_effects import SteerLane
 from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.machine.steering import accept, reject
-from ralph_ls.core.loop.parallel.effects import SteerLane
-from ralph_ls.core.loop.parallel.flow import ACTIVE, lane_of, retry_lane
+from ralph_ls.core.loop.parallel.lanes import ACTIVE, lane_of, live_lanes, retry_lane
+from ralph_ls.core.loop.rules.waits import parked_words
 from ralph_ls.core.loop.state import StepDraft
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.commands import (
     Allow,
     Answer,
@@ -58,16 +60,15 @@ def _obey(draft: StepDraft, command: Command) -> None:
             _resume(draft, command)
         case Answer():
             _answer(draft, command)
-        case Note(text=text):
-            _steer_all(draft, "note", text=text, by=command.by)
-            accept(draft, command, "every lane gets it in its next iteration")
+        case Note():
+            _note(draft, command)
         case Skip():
             _skip(draft, command)
         case ResetTask():
             _reset_task(draft, command)
         case Allow(approvals=approvals):
             draft.order(TakeApprovals(approvals=approvals))
-            for lane in _live_lanes(draft):
+            for lane in live_lanes(draft):
                 task = lane.task.id
                 draft.order(SteerLane(task=task, verb="allow", by=command.by, approvals=approvals))
             accept(draft, command, "the run may use what you have approved")
@@ -75,16 +76,8 @@ def _obey(draft: StepDraft, command: Command) -> None:
             assert_never(command)
 
 
-def _live_lanes(draft: StepDraft) -> list[LaneView]:
-    return [
-        one
-        for one in draft.run.lanes
-        if one.state is LaneState.WORKING and one.run is not None and one.end is None
-    ]
-
-
 def _steer_all(draft: StepDraft, verb: str, *, text: str = "", by: str) -> None:
-    for lane in _live_lanes(draft):
+    for lane in live_lanes(draft):
         draft.order(SteerLane(task=lane.task.id, verb=verb, text=text, by=by))
 
 
@@ -97,8 +90,11 @@ def _stop_lanes(draft: StepDraft, by: str, *, now: bool) -> None:
 
 
 def _pause(draft: StepDraft, command: Pause) -> None:
-    if draft.run.phase in {Phase.PAUSED, Phase.STOPPING}:
-        reject(draft, command, "phase", f"the run is {draft.run.phase.value}")
+    if draft.run.phase is Phase.STOPPING:
+        reject(draft, command, "stopping", "the run is about to end")
+        return
+    if draft.run.phase is Phase.PAUSED:
+        reject(draft, command, "paused", "the run is already paused")
         return
     accept(draft, command, "each lane pauses after its iteration")
     draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PAUSED))
@@ -108,10 +104,19 @@ def _pause(draft: StepDraft, command: Pause) -> None:
 def _resume(draft: StepDraft, command: Resume | Reset) -> None:
     """Continue after a pause, and try again what is parked."""
     run = draft.run
+    if run.phase is Phase.STOPPING:
+        reject(draft, command, "stopping", "the run is about to end")
+        return
+    was_paused = run.phase is Phase.PAUSED
     parked = [one for one in run.lanes if one.state is LaneState.PARKED]
-    waiting = [one for one in _live_lanes(draft) if one.phase in {Phase.PARKED, Phase.PAUSED}]
-    if run.phase is not Phase.PAUSED and not parked and not waiting:
-        reject(draft, command, "not-paused", "the run is not paused, and no lane is parked")
+    waiting = [one for one in live_lanes(draft) if was_paused or _can_resume(one)]
+    if not was_paused and not parked and not waiting:
+        if run.phase is Phase.PARKED:
+            reason = f"the run is waiting for something else: {parked_words(run)}"
+            reject(draft, command, "parked", reason)
+        else:
+            reason = "the run is not paused, and no lane is parked"
+            reject(draft, command, "not-paused", reason)
         return
     accept(draft, command, "the run continues")
     if run.phase is not Phase.RUNNING:
@@ -119,13 +124,26 @@ def _resume(draft: StepDraft, command: Resume | Reset) -> None:
     for lane in parked:
         retry_lane(draft, lane)
     for lane in waiting:
-        verb = "reset" if isinstance(command, Reset) else "resume"
-        draft.order(SteerLane(task=lane.task.id, verb=verb, by=command.by))
+        draft.order(SteerLane(task=lane.task.id, verb="resume", by=command.by))
+
+
+def _can_resume(lane: LaneView) -> bool:
+    """Whether the lane's run waits for an order to continue, rather than for an answer."""
+    return lane.phase in {Phase.PARKED, Phase.PAUSED} and lane.question is None
+
+
+def _note(draft: StepDraft, command: Note) -> None:
+    lanes = live_lanes(draft)
+    if lanes:
+        _steer_all(draft, "note", text=command.text, by=command.by)
+        accept(draft, command, f"{count_of(len(lanes), 'lane')} will get it in the next iteration")
+    else:
+        reject(draft, command, "no-lane", "no lane works that could get the note")
 
 
 def _answer(draft: StepDraft, command: Answer) -> None:
     """The answer belongs to the one lane that asks."""
-    asking = [one for one in _live_lanes(draft) if one.question]
+    asking = [one for one in live_lanes(draft) if one.question]
     if not asking:
         reject(draft, command, "no-question", "no lane asks anything")
     elif len(asking) > 1:
@@ -137,7 +155,15 @@ def _answer(draft: StepDraft, command: Answer) -> None:
         )
     else:
         lane = asking[0]
-        draft.order(SteerLane(task=lane.task.id, verb="answer", text=command.text, by=command.by))
+        draft.order(
+            SteerLane(
+                task=lane.task.id,
+                verb="answer",
+                text=command.text,
+                untrusted=command.untrusted,
+                by=command.by,
+            )
+        )
         accept(draft, command, f"lane {lane.lane} gets the answer")
 
 

@@ -127,7 +127,8 @@ def text_start(line: str) -> int:
 def is_box(line: str, mark: tuple[int, int]) -> bool:
     """Whether the state that the parser found is in a box."""
     start, end = mark
-    return line[max(start - 1, 0) : start] == "[" and line[end : end + 1] == "]"
+    is_short = len(line[start:end].strip()) <= 1
+    return is_short and line[max(start - 1, 0) : start] == "[" and line[end : end + 1] == "]"
 
 
 def find_tags(line: str, start: int, names: re.Pattern[str]) -> Iterator[tuple[int, int]]:

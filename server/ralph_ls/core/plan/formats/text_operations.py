@@ -57,12 +57,17 @@ class GuardedText:
 
 
 def structured_operations(
-    text: TextOperations, parse: Callable[[str, ReadOptions], ParsedPlan] | None = None
+    text: TextOperations,
+    parse: Callable[[str, ReadOptions], ParsedPlan] | None = None,
+    check: Callable[[str], tuple[LintRemark, ...]] | None = None,
 ) -> PlanOperations:
-    """The operations on a structured plan; ``parse`` is that of a format with several in a file."""
+    """The operations on a structured plan; ``parse`` is that of a format with several in a file.
+
+    ``check`` gives remarks with quick fixes, beside the problems.
+    """
     return PlanOperations(
         parse=parse or (lambda plan, _: text.parse_text(plan)),
-        check=_no_remarks,
+        check=lambda _parsed, plan, _marker: () if check is None else check(plan),
         edit=partial(_edit, text),
         retry=partial(_retry, text),
         byte_exact=partial(byte_exact_by, lambda plan: text.parse_text(plan).plan),
@@ -128,12 +133,6 @@ def unfinished_needs(
         if targets and task is not None and task.state in UNFINISHED:
             found[task_id] = targets
     return found
-
-
-def _no_remarks(parsed: ParsedPlan, text: str, marker: str) -> tuple[LintRemark, ...]:
-    """A structured plan has its remarks among its problems."""
-    del parsed, text, marker
-    return ()
 
 
 def _find(operations: TextOperations, text: str, task_id: str) -> Task:

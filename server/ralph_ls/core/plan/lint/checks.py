@@ -36,7 +36,6 @@ from ralph_ls.core.plan.lint.dependencies import (
     read_dependencies,
 )
 from ralph_ls.core.plan.lint.remarks import (
-    LONGEST_NAME,
     UNFINISHED,
     CheckCode,
     LineSpan,
@@ -44,6 +43,7 @@ from ralph_ls.core.plan.lint.remarks import (
     QuickFix,
     RelatedSpan,
     display_title,
+    first_names,
     title_span,
 )
 from ralph_ls.core.plan.model import GuessCause, ParsedPlan, PlanGuess, Task
@@ -170,7 +170,6 @@ _GUESSED = {
     GuessCause.UNREAD_ROWS: CheckCode.ROWS_NOT_READ,
     GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
 }
-_MOST_NAMES = 3
 
 
 def check_guesses(guesses: Sequence[PlanGuess], text: str) -> Iterator[LintRemark]:
@@ -191,9 +190,7 @@ def check_guesses(guesses: Sequence[PlanGuess], text: str) -> Iterator[LintRemar
 
 def _guess_message(guess: PlanGuess) -> str:
     number, is_one = len(guess.lines), len(guess.lines) == 1
-    names = ", ".join(escape_surrogates(name[:LONGEST_NAME]) for name in guess.names[:_MOST_NAMES])
-    more = len(guess.names) - _MOST_NAMES
-    names = f"{names} and {more} more" if more > 0 else names
+    names = first_names(guess.names)
     lines = f"{count_of(number, 'line')} without a box {'is' if is_one else 'are'} read as"
     headings = count_of(number, "heading")
     section = f" (section {names})" if names else ""

@@ -54,6 +54,8 @@ def quick_fix_edit(remark: LintRemark, text: str) -> QuickFixEdit | None:
                 end=start + remark.place.end,
                 new_text=remark.replacement,
             )
+        case QuickFix.INSERT:
+            return _insert(remark, text)
         case None:
             return None
         case _:  # pragma: no cover
@@ -102,6 +104,17 @@ def _tick(remark: LintRemark, text: str) -> QuickFixEdit | None:
     except RalphError:
         return None
     return _difference("Mark as done", text, ticked)
+
+
+def _insert(remark: LintRemark, text: str) -> QuickFixEdit | None:
+    starts = [start for start, _ in lines_of(text)]
+    places = (remark.place, *(one.place for one in remark.related))
+    after = text
+    for place in reversed(places):
+        at = starts[place.line] + place.start
+        after = after[:at] + remark.replacement + after[at:]
+    each = " each of them" if len(places) > 1 else " it"
+    return _difference(f"Add {remark.replacement.strip()} to{each}", text, after)
 
 
 _BOXES = {

@@ -5,6 +5,7 @@ Severity is decided by the views.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -53,6 +54,8 @@ class QuickFix(StrEnum):
     """Write a box wherever the reading is a guess."""
     REPLACE = "replace"
     """Replace the marked text."""
+    INSERT = "insert"
+    """Insert a text in front of the marked text, and of the related places."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +89,7 @@ class LintRemark:
     repair: QuickFix | None = None
     """None where only the user can know the intention."""
     replacement: str = ""
-    """The replacement of ``QuickFix.REPLACE``."""
+    """The new text of ``QuickFix.REPLACE`` and ``QuickFix.INSERT``."""
 
 
 def title_span(task: Task, text: str) -> LineSpan:
@@ -105,3 +108,13 @@ def display_title(title: str) -> str:
     """A title as messages name it: short, and fit for any output."""
     shown = title if len(title) <= LONGEST_NAME else f"{title[: LONGEST_NAME - 1]}…"
     return f"“{escape_surrogates(shown)}”"
+
+
+_MOST_NAMES = 3
+
+
+def first_names(names: Sequence[str]) -> str:
+    """The first few of several titles, as messages name them: ``a, b, c and 2 more``."""
+    shown = ", ".join(escape_surrogates(name[:LONGEST_NAME]) for name in names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown

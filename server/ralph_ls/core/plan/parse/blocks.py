@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
-from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft
+from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, ItemRole, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_state
 from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
@@ -64,8 +64,11 @@ _BOX = r"\[[ xX]\] "
 _END = r"(?:\n|\r\n|\Z)"
 _INDENT = r"(?:  |\t)[ \t]*+"
 _STATUS = r"[*_]{0,3}(?i:status)"
-_LABEL = r"[*_]{0,3}(?i:acceptance criteria|criteria|done when|status)"
-_NO_LABEL = rf"(?:(?![*_AaCcDdSs\u017f])|(?!{_LABEL}))"
+_LABEL = rf"[*_]{{0,3}}(?i:{CRITERIA_LABELS}|status)"
+_FIRSTS = "".join(
+    sorted({form for name in CRITERIA_LABELS.split("|") for form in (name[0], name[0].upper())})
+)
+_NO_LABEL = rf"(?:(?![*_Ss\u017f\u212a{_FIRSTS}])|(?!{_LABEL}))"
 _TITLE = (
     rf"(?=\S){_NO_LABEL}{_PLAIN_CHARACTERS}(?:{_PLAIN_MARK}{_PLAIN_CHARACTERS})*+"
     rf"(?:{_END}|(?:(?:{_NO_STATE}|{_PLAIN_MARK}){_PLAIN_CHARACTERS})++(?<=[\w.,;!?)\"'`]){_END})"
@@ -90,7 +93,7 @@ _ITEM = re.compile(
     rf"{_MARKER} \[([ xX])\] [ \t]*+([^\r\n]*+)\r?\n?"
     rf"((?:[ \t]+[^ \t\r\n][^\n]*+\n?)*+)(?:[ \t]*\r?\n)*+"
 )
-_WORDS = r"[*_]{0,3}(?i:acceptance|criteria|done|blocked|needs|severity|status)"
+_WORDS = rf"[*_]{{0,3}}(?i:acceptance|done|blocked|needs|severity|status|{CRITERIA_LABELS})"
 _SIMPLE_LINE = re.compile(
     # An item with a box and any text, else an item or more text that begins with a letter.
     rf"([ ]{{2,}}+)([-*+][ ])?(?(2)(?:\[([ xX])\] )?+)(?!{_WORDS})(?(3)(?=\S)|(?=[^\W\d_]))"

@@ -19,6 +19,7 @@ from ralph_ls.core.plan.parse.section_words import (
     FIX_PLANS,
     NOTES,
     NUMBERED,
+    OUT_OF_SCOPE,
     PRESENT,
     PRIORITIES,
     PROGRESS,
@@ -29,6 +30,7 @@ from ralph_ls.core.plan.parse.section_words import (
     STEPS,
     TASK_NAME,
     TASKS,
+    TASKS_LAST_WORDS,
 )
 from ralph_ls.core.plan.parse.state_words import closing_remark, opening_sign, read_state
 from ralph_ls.protocol.task_words import Priority, TaskState
@@ -197,15 +199,28 @@ def _name_by_place(title: str, parent: HeadingSection) -> HeadingClass | None:
         return HeadingClass.LISTED
     is_divided = parent.level > 0 and parent.holds_steps
     if parent.is_title:
-        is_divided = parent.kind is SectionKind.TASKS or _normalise(parent.title) in FIX_PLANS
+        is_divided = _is_of_tasks(parent)
     elif parent.parent is not None and parent.parent.is_title and parent.kind is SectionKind.PLAIN:
-        is_divided = is_divided or _normalise(parent.parent.title) in FIX_PLANS
+        is_divided = is_divided or _is_of_tasks(parent.parent)
     return HeadingClass.STEP if is_divided or parent.name is HeadingClass.STEP else None
+
+
+def _is_of_tasks(title: HeadingSection) -> bool:
+    """Whether the chapters of a document with this title are tasks."""
+    return title.kind is SectionKind.TASKS or _normalise(title.title) in FIX_PLANS
 
 
 def names_tasks(title: str) -> bool:
     """Whether the words of a title or a label say that tasks are below it."""
     return _normalise(title) in TASKS
+
+
+def holds_no_tasks(title: str) -> bool:
+    """Whether the words of a title say that nothing open is below it: notes, prose, done."""
+    return _read_kind(_normalise(title)) in _WITHOUT_TASKS
+
+
+_WITHOUT_TASKS = frozenset({SectionKind.DONE, SectionKind.PROSE, SectionKind.NOTES})
 
 
 class _TitleWords(NamedTuple):
@@ -240,6 +255,11 @@ _PRIORITY_PHRASE = re.compile(
     r"\b(high(?:est)?|critical|medium|standard|normal|low(?:est)?) priority\b"
 )
 _PRIORITY_NAMED = re.compile(r"^priority (high|critical|medium|standard|normal|low)\b")
+_PRIORITY_LEVEL = re.compile(
+    r"\W*(?:priority|приоритет|priorität|priorité|prioridad|prioridade|priorytet|prioriteit"
+    r"|优先级|優先級|優先度|우선순위)[ #]?([0-9])\b"
+)
+"""``Priority 1: …``, of which the first is the highest."""
 
 _PRIORITY_WORDS = {
     Priority.P0: ("high", "highest", "critical", "urgent", "blocker", "blockers", "must have"),
@@ -250,7 +270,14 @@ _PRIORITY_OF_WORD = {word: level for level, words in _PRIORITY_WORDS.items() for
 
 _THINGS = r"(?: (?:tasks?|items?|work|features?|issues?|bugs?|stories|steps?|phases?))?"
 _THINGS_AT_END = re.compile(_THINGS.removesuffix("?") + "$")
-_DONE = re.compile(rf"(?:recently |already )?(?:completed?|done|finished|archived?){_THINGS}")
+_DONE = re.compile(
+    rf"(?:recently |already )?(?:completed?|done|finished|archived?){_THINGS}"
+    r"|(?:completed?|done|finished|shipped|delivered) (?:in|on|at|for|as of|this|last) .*"
+)
+_TICKET = re.compile(r"\W*[A-Z][A-Z0-9]{1,9}-[0-9]{1,5}(?=\s*(?:[:\u2013\u2014]|-\s|\Z))")
+"""A heading that begins with an id: ``BUG-003 — …``."""
+_NO_TICKET = re.compile(r"\W*(?:ADR|RFC|ISO|UTF|SHA|AES|GPT|CVE|PEP|FR|NFR|REQ|AC|SC|DEC|UC)-")
+"""Ids of what is no work: decisions, requirements, standards."""
 _NOTES = re.compile(
     r"(?:(?:implementation|additional|session|agent|developer|technical|general|other|important) )?"
     r"notes?(?: (?:for|from|on|to) .*)?"
@@ -269,7 +296,9 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
     priority, kind = _read_priority(title, words), _read_kind(words)
     if kind is SectionKind.PLAIN and priority is not None:
         kind = SectionKind.TASKS
-    is_optional = _is_optional(title, optional_sections)
+    is_optional = (
+        _is_optional(title, optional_sections) or OUT_OF_SCOPE.fullmatch(words) is not None
+    )
     bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS).lower()
     return _TitleWords(
         kind,
@@ -278,7 +307,7 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         _read_done(title, kind),
         STEPS.match(bare) is not None or words in STEP_SECTIONS,
         CRITERIA.fullmatch(words) is not None,
-        _read_name(bare),
+        _read_name(title),
     )
 
 
@@ -293,7 +322,11 @@ def _read_done(title: str, kind: SectionKind) -> bool | None:
     return None if sign is None else read_state(title[: sign[1]]) is TaskState.DONE
 
 
-def _read_name(bare: str) -> HeadingClass | None:
+def _read_name(title: str) -> HeadingClass | None:
+    bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS)
+    if _TICKET.match(bare) is not None and _NO_TICKET.match(bare) is None:
+        return HeadingClass.TASK
+    bare = bare.lower()
     while (tag := _TAG_BEFORE.match(bare)) is not None:
         bare = bare[tag.end() :]
     if TASK_NAME.match(bare) is not None:
@@ -333,6 +366,9 @@ def _read_priority(title: str, words: str) -> Priority | None:
     numbered = _P_NUMBER.search(whole)
     if numbered is not None:
         return (Priority.P0, Priority.P1, Priority.P2)[min(int(numbered[1]), 2)]
+    level = _PRIORITY_LEVEL.match(whole)
+    if level is not None:
+        return (Priority.P0, Priority.P1, Priority.P2)[min(max(int(level[1]) - 1, 0), 2)]
     folded = " ".join(whole.replace(":", " ").split())
     named = _PRIORITY_PHRASE.search(folded) or _PRIORITY_NAMED.search(folded)
     if named is not None:
@@ -341,7 +377,7 @@ def _read_priority(title: str, words: str) -> Priority | None:
 
 
 def _read_kind(words: str) -> SectionKind:
-    if words in TASKS:
+    if words in TASKS or words.endswith(TASKS_LAST_WORDS):
         return SectionKind.TASKS
     if _DONE.fullmatch(words) or words in DONE:
         return SectionKind.DONE
@@ -351,7 +387,7 @@ def _read_kind(words: str) -> SectionKind:
         return SectionKind.ISSUES
     if words in PROSE or words.endswith(PROSE_LAST_WORDS):
         return SectionKind.PROSE
-    if PRESENT.fullmatch(words) or CRITERIA.fullmatch(words):
+    if any(names.fullmatch(words) for names in (PRESENT, CRITERIA, OUT_OF_SCOPE)):
         return SectionKind.PROSE
     return SectionKind.PLAIN
 

@@ -73,6 +73,8 @@ class PlanItemDraft:
     """True for a heading whose state is an emoji in front, and nothing else."""
     is_for_tasks: bool | None = None
     """Whether the bold label above its list, such as ``**Tasks:**``, says that it holds tasks."""
+    label: str = ""
+    """The line of prose above its list that announces it: ``Still open:``."""
     is_described: bool = False
     """True for a heading with a line such as ``- **Owner**: …`` below it."""
 
@@ -86,17 +88,20 @@ class ItemField(NamedTuple):
     """A line such as ``Blocked by: no key``."""
 
     name: str
-    """In lower case: one of the names of ``_FIELD``."""
+    """In lower case: one of the names of ``_FIELD``, or ``CRITERIA_FIELD``."""
     value: str
     """May be empty."""
 
 
 def read_field(text: str) -> ItemField | None:
     """Read a line such as ``Needs: …`` or ``**Acceptance criteria:**``; None for any other."""
-    if ":" not in text:
+    if ":" not in text and "：" not in text:  # noqa: RUF001
         return None
     found = _FIELD.match(text)
-    return None if found is None else ItemField(found[1].lower(), fold_whitespace(found[2]))
+    if found is None:
+        return None
+    name = CRITERIA_FIELD if found["label"] is not None else found["name"].lower()
+    return ItemField(name, fold_whitespace(found["value"]))
 
 
 def read_status_part(text: str) -> tuple[int, int] | None:
@@ -171,9 +176,20 @@ def attach_item(item: PlanItemDraft) -> None:
             note_field(around, found)
 
 
+CRITERIA_FIELD = "acceptance criteria"
+CRITERIA_LABELS = (
+    "acceptance criteria|criteria|done when|exit criteria|success criteria|completion criteria"
+    "|definition of done|验收标准|验收条件|完成标准|驗收標準"
+    "|受け入れ基準|受入基準|受け入れ条件|完了条件"
+    "|완료 조건|완료 기준|인수 조건|akzeptanzkriterien|erfolgskriterien|critères d'acceptation"
+    "|critères de succès|criterios de aceptación|criterios de éxito|critérios de aceitação"
+    "|critérios de sucesso|критерии приёмки|критерии приемки|критерии готовности"
+    "|критерии успеха|kryteria akceptacji|kryteria sukcesu|acceptatiecriteria|succescriteria"
+)
+"""Labels below which the criteria of a task are, as a pattern, in lower case."""
 _FIELD = re.compile(
-    r"[*_]{0,3}(acceptance criteria|criteria|done when|blocked by|needs|severity|status)"
-    r"[*_]{0,3}[ \t]*:[*_]{0,3}(.*)",
+    rf"[*_]{{0,3}}(?:(?P<label>{CRITERIA_LABELS})|(?P<name>blocked by|needs|severity|status))"
+    r"[*_]{0,3}[ \t]*(?(label)[:：]|:)[*_]{0,3}(?P<value>.*)",  # noqa: RUF001
     re.IGNORECASE | re.DOTALL,
 )
 _DESCRIPTION = re.compile(
@@ -188,7 +204,7 @@ _STATUS_PART = re.compile(
     r"\|[ \t]*[*_]{0,3}status[*_]{0,3}[ \t]*:[*_]{0,3}[ \t]*([^|]*[^|\s])", re.IGNORECASE
 )
 _REASONS = frozenset({"blocked by", "needs"})
-_LABELS = frozenset({"acceptance criteria", "criteria", "done when"})
+_LABELS = frozenset({CRITERIA_FIELD})
 _LONGEST_LABEL = 40
 
 

@@ -172,6 +172,9 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         tail = title[ends:] if begins else ""
         written_state = read_state(tail) or read_state(title[begins:ends])
         title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
+    elif (tag := _find_state_tag(title)) is not None:
+        mark, written_state = tag
+        title = title[: mark[0] - 1].rstrip(" \t*_")
     elif section.name in _NAMED_TASKS and (remark := closing_remark(title)) is not None:
         written_state, title = remark.state, title[: remark.start]
     return PlanItemDraft(
@@ -190,6 +193,16 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         written_state=written_state,
         is_signed=is_signed,
     )
+
+
+def _find_state_tag(title: str) -> tuple[tuple[int, int], TaskState] | None:
+    """A state in square brackets at the end: ``[ERLEDIGT]``; not those that a title may begin with.
+
+    Its place is inside the brackets.
+    """
+    tag = None if has_tag(title) else _STATE_TAG.search(title)
+    remark = None if tag is None else closing_remark(tag[0])
+    return None if tag is None or remark is None else (tag.span(1), remark.state)
 
 
 _NAMED_TASKS = frozenset({HeadingClass.TASK, HeadingClass.LISTED})
@@ -239,6 +252,7 @@ def row_item(
 
 
 _BOX = re.compile(r"((?:[0-9.]+\s+)?)\[([ xX~!-]?)\]\s+(?=\S)")
+_STATE_TAG = re.compile(r"(?<=\s)[*_]{0,3}\[([^\[\]]{2,40})\][*_ \t]*\Z")
 _TAG = re.compile(
     r"~~\S.*~~|\[\s*(?:done|completed?|wip|in[ _-]progress|to-?do|pending|blocked\b[^\[\]]*)\s*\]",
     re.IGNORECASE,

@@ -125,6 +125,7 @@ _FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
 _MARKS = str.maketrans("", "", "*`~")
 _LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
 """A line that is one: ``**Tasks:**``."""
+_ANNOUNCING = (":", "：")  # noqa: RUF001
 
 
 def _is_among_tasks(heading: PlanItemDraft) -> bool:
@@ -146,6 +147,7 @@ class _Scan:
         "heading_at",
         "is_for_tasks",
         "items",
+        "label",
         "last_line",
         "lone_line",
         "n_stated",
@@ -191,6 +193,8 @@ class _Scan:
         """Its index among the items, if it is one."""
         self.is_for_tasks: bool | None = None
         """Whether the last label in the section says that it holds tasks."""
+        self.label = ""
+        """The last line of prose, if it announces a list."""
 
     @property
     def may_end(self) -> bool:
@@ -335,6 +339,7 @@ class _Scan:
             section=self.sections[-1],
             parent=self.frames[-1] if self.frames else None,
             is_for_tasks=self.is_for_tasks,
+            label=self.label,
         )
         attach_item(item)
         self.items.append(item)
@@ -420,8 +425,11 @@ class _Scan:
             self.lone_line, self.before_lone, self.columns = line, self.last_line, None
         else:
             self.lone_line = None
-        if (label := _LABEL.fullmatch(line.stripped)) is not None:
+        label = _LABEL.fullmatch(line.stripped)
+        if label is not None:
             self.is_for_tasks = names_tasks(label[1])
+        bare = line.stripped.strip("*_ \t")
+        self.label = bare if label is not None or bare.endswith(_ANNOUNCING) else ""
         if self.columns is not None:
             self._take_row(line, self.columns)
         elif continues:
@@ -447,7 +455,7 @@ class _Scan:
         self.unclear, self.n_stated = [], 0
 
     def _enter_section(self, *, level: int, title: str) -> None:
-        self.is_for_tasks = None
+        self.is_for_tasks, self.label = None, ""
         is_first = len(self.sections) == 1
         while self.sections[-1].level >= level:
             self.sections.pop()

@@ -22,6 +22,8 @@ TASKS = _names(
     "to do list|todo|todo list|todos|up next|work queue",
     "follow ups|next action|next task|next work|open items",
     "immediate actions|immediate next steps|immediate steps|next actions",
+    "near term|short term|medium term|mid term|long term|longer term|this week|this sprint",
+    "current sprint|next sprint|today",
     "upcoming|upcoming tasks|work items|core tasks|development tasks|follow up tasks",
     "followup tasks|immediate tasks|key tasks|main tasks|priority tasks|technical tasks",
     "任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|未完成功能|未完成任务|未完成的任务|待实现",
@@ -104,6 +106,11 @@ PROSE = _names(
     "overzicht|doel|doelen|achtergrond|vereisten|eisen|architectuur|risico's|acceptatiecriteria",
     "samenvatting|inleiding|werkafspraken|succescriteria|beslissingen|verificatie",
     "risk assessment|risks and mitigations|success metrics|metrics|timeline|files|key files",
+    "strengths|weaknesses|pros|cons|advantages|benefits|expected results|expected outcomes",
+    "expected benefits|trade offs|tradeoffs|优势|优点|缺点|预期收益|预期效果|预期结果|メリット",
+    "期待効果|장점|기대 효과|stärken|schwächen|vorteile|avantages|ventajas|vantagens",
+    "сильные стороны|слабые стороны|преимущества|ожидаемые результаты|ожидаемый результат",
+    "zalety|oczekiwane rezultaty|voordelen",
 )
 
 CRITERIA = re.compile(
@@ -118,6 +125,41 @@ CRITERIA = re.compile(
 )
 """Whole headings whose boxes say when the work is done, not what it is."""
 
+WORK = re.compile(
+    r"\b(?:to-?dos?|tasks?|next|remaining|pending|planned|upcoming|missing|outstanding|deferred"
+    r"|backlog|bugs|fix(?:es)?|improvements|left|unfinished|follow-?ups?|unresolved|still open"
+    r"|open (?:work|items|tasks|points|issues|bugs)"
+    r"|aufgaben|offene?|nächste|fehlende?|tâches|à faire|prochaine?s?|restante?s?|tareas"
+    r"|pendientes?|próxim[oa]s|faltantes?|por hacer|tarefas|pendentes?|a fazer"
+    r"|задач[аи]?|осталось|следующ\w+|сделать|zadania|następne|pozostał\w+|do zrobienia"
+    r"|taken|volgende|nog te|openstaande)\b"
+    r"|待|任务|任務|未完|下一步|剩余|计划中|タスク|やること|残り?作業|残件|未対応|課題|予定|今後"
+    r"|할 일|남은|작업|예정|다음",
+    re.IGNORECASE,
+)
+"""Words in headings that show work, where none of it was read."""
+NO_WORK = re.compile(
+    r"\b(?:formats?|conventions?|rules|guidelines|dependencies|legend|notes|strategy|workflow"
+    r"|process|instructions|template|overview|summary|examples?|order|types?|definitions?"
+    r"|statistics|stats|coverage|estimates?|metrics|tally|priorities|numbering|commentary"
+    r"|left-|next\.?js|bugs? fixed|fix(?:es)? (?:applied|made)|all tasks|every task|not)\b"
+    r"|优先级|统计|说明|格式|规则|依赖|顺序|工作量|優先度|凡例|形式|우선순위|형식|통계",
+    re.IGNORECASE,
+)
+"""Words in headings that are about work, and hold none."""
+
+OUT_OF_SCOPE = re.compile(
+    r"(?:explicitly )?(?:out of scope|not in scope|non goals|won't do|wont do)\b.*"
+    r"|what (?:not to do|we (?:won't|will not|are not) do(?:ing)?)\b.*|(?:do not|don't) do\b.*"
+    r"|不做的?.*|范围外.*|非目标.*|対象外.*|やらないこと.*|スコープ外.*"
+    r"|범위 (?:외|밖).*|하지 않을.*"
+    r"|nicht im umfang.*|außerhalb des umfangs.*|nicht ziele|hors (?:périmètre|scope).*"
+    r"|fuera de alcance.*|qué no hacer.*|fora d[eo] escopo.*|o que não fazer.*"
+    r"|вне (?:рамок|области|scope).*|что не (?:делаем|делать|входит).*|poza zakresem.*"
+    r"|buiten scope.*"
+)
+"""Whole headings of what is not to be done: no tasks, and optional ones with a box."""
+
 PRESENT = re.compile(r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status|situation)")
 """Whole headings that describe what is there: prose, too."""
 
@@ -129,6 +171,20 @@ PROSE_LAST_WORDS = (
     "principles",
     "references",
 )
+
+TASKS_LAST_WORDS = (
+    " action items",
+    " next steps",
+    " open items",
+    " pending tasks",
+    " remaining tasks",
+    " sprint backlog",
+    " task list",
+    " todo list",
+    " todos",
+    " work items",
+)
+"""The last words of headings that hold tasks, such as ``Immediate next sprint backlog``."""
 
 STEPS = re.compile(
     r"\W*(?:(?:phase|milestone|sprint|step|stage|batch|track|workstream|wave|phasen?|meilenstein"
@@ -187,6 +243,7 @@ STEP_NAME = re.compile(
     r"(?! (?:to|and|or|execution|goals?|overview|summary|success|deliverables?|notes?"
     r"|(?:\w+ )?criteria)\b)"
     r"|[^\w\[]*第[一二三四五六七八九十0-9]+[阶階步]"
+    r"|[^\w\[]*[0-9]+ ?단계(?=\Z|[\s:：.(—–-])"  # noqa: RUF001
     r"|[^\w\[]*(?:阶段|階段|步骤|步驟|フェーズ|ステップ)[ ]?[一二三四五六七八九十0-9]+"
     r"(?=\Z|[\s:：、.(（—–-])"  # noqa: RUF001
 )

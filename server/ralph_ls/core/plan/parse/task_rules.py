@@ -218,11 +218,12 @@ def _stated_sections(
         is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.text
         is_open = is_item and item.parent is None and item.section.kind is SectionKind.PLAIN
         if is_open and not _is_step(item, context):
-            counts[item.section] += 1 if _has_state(item) else -1
+            counts[item.section] += 1 if item_has_state(item) else -1
     return frozenset(section for section, surplus in counts.items() if surplus > 0)
 
 
-def _has_state(item: PlanItemDraft) -> bool:
+def item_has_state(item: PlanItemDraft) -> bool:
+    """Whether the line of a list item gives a state, in a box apart."""
     if item.written_state is not None or opening_sign(item.text) is not None:
         return True
     if opening_remark(item.text) is not None:

@@ -184,7 +184,11 @@ _OPENING_BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _REFERENCE = re.compile(
     r"(?:\d|v\d|#\d|(?:note|info|tip|warning|caution|important|example|fyi|nb)\b)", re.IGNORECASE
 )
-_PLACEHOLDERS = frozenset({"", "none", "none yet", "nothing", "nothing yet", "n/a", "tbd", "empty"})
+_PLACEHOLDERS = frozenset(
+    {"", "none", "none yet", "nothing", "nothing yet", "n/a", "tbd", "tba", "empty"}
+    | {"none currently", "none so far", "none at the moment", "无", "無", "暂无", "なし", "없음"}
+    | {"keine", "aucun", "aucune", "ninguno", "ninguna", "nenhum", "nenhuma", "нет", "brak", "geen"}
+)
 
 
 def _strip_strike(text: str) -> tuple[str, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, tzinfo
 
-from ralph_ls.core.loop.parallel.flow import ACTIVE, branch_of_run
+from ralph_ls.core.loop.parallel.lanes import ACTIVE, branch_of_run
 from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.loop.rules.waits import question_of_lane
 from ralph_ls.core.views.model.control_chars import escape_control_chars

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.loop.evidence.progress import new_head
-from ralph_ls.core.loop.parallel.flow import ACTIVE
+from ralph_ls.core.loop.parallel.lanes import ACTIVE
 from ralph_ls.core.loop.rules.waits import question_of_lane
 from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.model import Task
@@ -55,7 +55,7 @@ from ralph_ls.protocol.run.events import (
 from ralph_ls.protocol.run.iteration_events import IterationEvent
 from ralph_ls.protocol.run.report import AgentFailure, Report, Usage
 from ralph_ls.protocol.run.state import LaneView
-from ralph_ls.protocol.run.values import Evidence, RollbackRecord
+from ralph_ls.protocol.run.values import Evidence, Mode, RollbackRecord
 from ralph_ls.protocol.task_words import TaskState
 
 MAX_ROWS = 200
@@ -148,6 +148,7 @@ def measured_rows(run: RunMetrics) -> tuple[IterationRow, ...]:
                 start=one.start,
                 tries=tries[one.iteration],
                 task=None if one.task is None else escape_control_chars(one.task.title),
+                planning=one.mode == Mode.PLAN or None,
                 outcome=one.outcome,
                 confirmed=one.confirmed or None,
                 started_at=one.started_at,
@@ -285,6 +286,7 @@ def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
                 start=event.start,
                 tries=event.tries,
                 task=None if task is None else escape_control_chars(task.title),
+                planning=event.mode is Mode.PLAN or None,
                 started_at=event.at,
                 changes=True,
             )

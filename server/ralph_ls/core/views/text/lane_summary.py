@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ralph_ls.core.loop.parallel.flow import ACTIVE, branch_of_run
+from ralph_ls.core.loop.parallel.lanes import ACTIVE, branch_of_run
 from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.words import one_line
@@ -53,16 +53,17 @@ def merged_lines(state: RunState) -> Iterator[str]:
 
 
 def next_of_parallel(state: RunState) -> str:
-    """The command after a parallel run: what brings the work home, or continues."""
+    """The command after a parallel run: what brings the work home, or continues; else empty."""
+    if state.end is None:
+        return ""
     branch = branch_of_run(state)
     merged = any(one.state is LaneState.MERGED for one in state.lanes)
     merge = "" if state.config.lane.direct else f"git merge --ff-only {branch}"
     request = f"gh pr create --head {branch}"
-    is_complete = state.end is not None and state.end.reason is EndReason.COMPLETE
-    if is_complete:
+    if state.end.reason is EndReason.COMPLETE:
         return f"{merge}, or: git push -u origin {branch} && {request}" if merge and merged else ""
     resume = "ralph run --resume"
-    if state.end is not None and state.end.reason is EndReason.LIMIT:
+    if state.end.reason is EndReason.LIMIT:
         resume += f" --max-iterations {2 * (state.config.max_iterations or 20)}"
     parked = [one for one in state.lanes if one.state is LaneState.PARKED]
     first = "settle what is parked, then: " if parked else ""

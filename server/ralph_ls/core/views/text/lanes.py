@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, tzinfo
 
-from ralph_ls.core.loop.parallel.flow import ACTIVE
+from ralph_ls.core.loop.parallel.lanes import ACTIVE
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.words import one_line
 from ralph_ls.core.views.text.event_weights import EventLine, Weight
@@ -40,9 +40,12 @@ def lane_event_line(event: e.EventBase, *, zone: tzinfo | None = UTC) -> EventLi
             return EventLine(text=f"Lane {lane} is {phase.value}{why}", weight=Weight.WARNING)
         case e.LaneWaiting(lane=lane):
             return EventLine(text=f"Lane {lane} continues", weight=Weight.QUIET)
+        case e.LaneRunEnded(lane=lane, reason=EndReason.COMPLETE, task=task):
+            text = f"Lane {lane} is done: {one_line(task.title, limit=MAX_TITLE)}"
+            return EventLine(text=text, weight=Weight.QUIET)
         case e.LaneRunEnded(lane=lane, reason=reason, message=message):
-            weight = Weight.QUIET if reason is EndReason.COMPLETE else Weight.WARNING
-            return EventLine(text=f"Lane {lane}: {reason.value}: {message}", weight=weight)
+            text = f"Lane {lane}: {reason.value}: {message}"
+            return EventLine(text=text, weight=Weight.WARNING)
         case e.MergeRefused(lane=lane, problem=problem, message=message):
             text = f"Lane {lane} {PROBLEMS[problem]}: {one_line(message, limit=MAX_MESSAGE)}"
             return EventLine(text=text, weight=Weight.WARNING)

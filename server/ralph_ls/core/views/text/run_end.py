@@ -143,15 +143,12 @@ def summary_lines(state: RunState, log_path: str, *, optional: Sequence[str] = (
 
 def next_step(state: RunState) -> str | None:
     """The command to type next; None after a complete run with nothing left to plan."""
-    if is_parallel(state.config) and state.end is not None:
-        return next_of_parallel(state) or None
-    is_complete = state.end is not None and state.end.reason is EndReason.COMPLETE
-    if is_complete and state.specs_unplanned:
-        return REPLAN
-    if is_complete and (closing := _closing(state)):
-        return closing
-    if state.end is None or state.end.reason.value not in NEXT_STEPS:
+    if state.end is None:
         return None
+    if is_parallel(state.config):
+        return next_of_parallel(state) or None
+    if state.end.reason is EndReason.COMPLETE:
+        return REPLAN if state.specs_unplanned else _closing(state) or None
     paths, reason = state.config.paths, state.end.reason.value
     ending = "plan-blocked" if reason == "blocked" and state.blocked is None else reason
     if ending == "plan-blocked" and (settling := _settling_step(state)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ralph_ls.core.loop.parallel.flow import branch_of_run
+from ralph_ls.core.loop.parallel.lanes import branch_of_run
 from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.loop.rules.gate import gate_words

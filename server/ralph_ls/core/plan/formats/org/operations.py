@@ -25,7 +25,16 @@ from ralph_ls.core.plan.formats.task_lines import (
     with_last_line,
     without_reason,
 )
+from ralph_ls.core.plan.lint.remarks import (
+    CheckCode,
+    LineSpan,
+    LintRemark,
+    QuickFix,
+    RelatedSpan,
+    first_names,
+)
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
@@ -49,6 +58,35 @@ def why_broken(text: str) -> str:
     """Any text is an outline."""
     del text
     return ""
+
+
+def check_text(text: str) -> tuple[LintRemark, ...]:
+    """One remark on the headings without a keyword that may be tasks, if there are any."""
+    outline = read_outline(text)
+    if not outline.unread:
+        return ()
+    places = [
+        LineSpan(line=one.line, start=one.words[0], end=one.words[1]) for one in outline.unread
+    ]
+    keyword = _keyword_for(outline, TaskState.TODO) or DEFAULT[0]
+    names = first_names([one.title for one in outline.unread])
+    is_one = len(places) == 1
+    is_read = "has no keyword and is" if is_one else "have no keyword and are"
+    message = (
+        f"{count_of(len(places), 'heading')} {is_read} not read ({names}); add one to each that "
+        f"is a task, as in: * {keyword} …"
+    )
+    related = tuple(RelatedSpan(place=one, message="another one") for one in places[1:])
+    return (
+        LintRemark(
+            code=CheckCode.HEADINGS_NOT_READ,
+            message=message,
+            place=places[0],
+            related=related,
+            repair=QuickFix.INSERT,
+            replacement=f"{keyword} ",
+        ),
+    )
 
 
 def needs_of(text: str) -> Mapping[str, tuple[str, ...]]:

@@ -8,14 +8,15 @@ its criteria. What is in a block, archived or commented out is no task.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ralph_ls.core.plan.formats.task_lines import BLOCKED_BY, unique_id
+from ralph_ls.core.plan.parse.headings import holds_no_tasks
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
-from ralph_ls.protocol.task_words import Priority, TaskState
+from ralph_ls.protocol.task_words import SETTLED_STATES, Priority, TaskState
 
 KEYWORDS: Mapping[str, TaskState] = MappingProxyType(
     {
@@ -91,6 +92,9 @@ class OrgOutline:
     tasks: tuple[OrgTask, ...]
     keywords: Mapping[str, TaskState]
     """The keywords of this file, with their states, in their order."""
+    unread: tuple[OrgTask, ...]
+    """The headings without a keyword that may be tasks: with nothing below them, beside headings
+    that are tasks, or anywhere in a file without an open task."""
 
 
 def read_outline(text: str) -> OrgOutline:
@@ -101,7 +105,11 @@ def read_outline(text: str) -> OrgOutline:
         reader.take(number, start, line)
     tasks = reader.finish()
     _name(tasks)
-    return OrgOutline(tasks=tasks, keywords=keywords or {word: KEYWORDS[word] for word in DEFAULT})
+    return OrgOutline(
+        tasks=tasks,
+        keywords=keywords or {word: KEYWORDS[word] for word in DEFAULT},
+        unread=tuple(reader.unread()),
+    )
 
 
 def _keywords_in(text: str) -> dict[str, TaskState]:
@@ -132,6 +140,12 @@ class _Reader:
     def __init__(self, keywords: Mapping[str, TaskState]) -> None:
         self._keywords = keywords
         self._tasks: list[OrgTask] = []
+        self._plain: list[OrgTask] = []
+        """The headings without a keyword."""
+        self._above: dict[int, OrgTask | None] = {}
+        """The heading around each heading, a task or not, by its line."""
+        self._parts: set[int] = set()
+        """The lines of the headings with a heading or a box below them."""
         self._open: list[OrgTask] = []
         """The headings that the next line is below, tasks or not, from the outermost."""
         self._block = ""
@@ -153,6 +167,31 @@ class _Reader:
 
     def finish(self) -> tuple[OrgTask, ...]:
         return tuple(task for task in self._tasks if not task.is_archived)
+
+    def unread(self) -> Iterator[OrgTask]:
+        """The headings that may be tasks and are none, in the order of the text."""
+        tasks = self.finish()
+        is_idle = not any(task.state not in SETTLED_STATES for task in tasks)
+        beside = {self._line_above(task.line) for task in tasks if task.level}
+        for heading in self._plain:
+            is_part = heading.line in self._parts or heading.is_archived
+            if is_part or heading.parent is not None or self._is_prose(heading):
+                continue
+            if is_idle or self._line_above(heading.line) in beside:
+                yield heading
+
+    def _line_above(self, line: int) -> int:
+        above = self._above.get(line)
+        return -1 if above is None else above.line
+
+    def _is_prose(self, heading: OrgTask) -> bool:
+        """Whether a heading, or one around it, is a date or says that no tasks are below it."""
+        around: OrgTask | None = heading
+        while around is not None:
+            if around.title[:1] in {"<", "["} or holds_no_tasks(around.title):
+                return True
+            around = self._above.get(around.line)
+        return False
 
     def _take_heading(self, number: int, start: int, line: str, found: re.Match[str]) -> None:
         level = len(found["stars"])
@@ -183,14 +222,21 @@ class _Reader:
             parent=None if above is None else _task_above(above),
             end_line=number,
         )
+        self._above[number] = above
+        if above is not None:
+            self._parts.add(above.line)
         self._open.append(task)
-        if word:
-            self._tasks.append(task)
+        (self._tasks if word else self._plain).append(task)
 
     def _take_box(self, number: int, start: int, line: str, found: re.Match[str]) -> None:
         above = self._open[-1] if self._open else None
         owner = None if above is None else _task_above(above)
+        if above is not None:
+            self._parts.add(above.line)
         title = _title(found["title"])
+        if not _COOKIE.sub(" ", found["title"]).strip():
+            # It only counts the boxes below it.
+            return
         if owner is not None:
             owner.criteria.append(title)
             return

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.plan.formats.org.operations import (
+    check_text,
     needs_of,
     parse_text,
     protected_fields,
@@ -17,6 +18,7 @@ from ralph_ls.core.plan.formats.org.operations import (
     with_state,
     with_task_of,
 )
+from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState
@@ -245,3 +247,41 @@ def test_a_cancelled_heading_is_closed_as_well() -> None:
     assert with_state(text.replace("DONE a", "TODO a"), task_id, TaskState.DONE) == (
         "#+TODO: TODO | DONE CANCELLED\n* DONE a\n"
     ), "a day that is not known is not written"
+
+
+def test_headings_without_a_keyword_beside_tasks_are_reported() -> None:
+    text = (
+        "* Kettle\n** DONE Spout\n** Lid\n*** with a knob\n** Handle\n* Notes\n** Buy tea\n"
+        "* Paint\n- [X] blue\n* Archive :ARCHIVE:\n** Old\n* <2026-01-31 Sat>\n* Done\n** Cup\n"
+    )
+    (remark,) = check_text(text)
+    assert remark.message == (
+        "2 headings have no keyword and are not read (with a knob, Handle); add one to each that "
+        "is a task, as in: * TODO …"
+    )
+    edit = quick_fix_edit(remark, text)
+    assert edit is not None
+    assert edit.title == "Add TODO to each of them"
+    assert check_text(edit.apply(text)) == ()
+    assert titles(edit.apply(text)) == {
+        "Spout": "done", "with a knob": "todo", "Handle": "todo", "blue": "done"
+    }  # fmt: skip
+
+
+def test_beside_open_tasks_only_their_neighbours_are_reported() -> None:
+    text = "#+TODO: OPEN | SHIPPED\n* Kettle\n** OPEN Spout\n** Lid\n* Ideas\n** Whistle\n"
+    (remark,) = check_text(text)
+    assert remark.message == (
+        "1 heading has no keyword and is not read (Lid); add one to each that is a task, as in: "
+        "* OPEN …"
+    )
+    edit = quick_fix_edit(remark, text)
+    assert edit is not None
+    assert edit.apply(text) == text.replace("** Lid", "** OPEN Lid")
+    assert edit.title == "Add OPEN to it"
+
+
+def test_a_box_that_only_counts_is_no_task() -> None:
+    assert titles("* Kettle\n- [ ] [0/2]\n  - [ ] Spout\n  - [X] Lid\n") == {
+        "Spout": "todo", "Lid": "done"
+    }  # fmt: skip

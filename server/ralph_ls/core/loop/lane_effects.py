@@ -15,7 +15,10 @@ class ReadBranchPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneLimits:
-    """What a lane's run may use: its part of what the parallel run has left."""
+    """What a lane's run may use from now on: its part of what the parallel run has left.
+
+    A run that is resumed may use it beyond what was counted of it before.
+    """
 
     iterations: int | None = None
     tokens: int | None = None
@@ -77,6 +80,8 @@ class SteerLane:
     verb: str
     """``stop``, ``stopNow``, ``pause``, ``resume``, ``answer``, ``note`` or ``allow``."""
     text: str = ""
+    untrusted: bool = False
+    """The text came from elsewhere, such as GitHub."""
     by: str = ""
     approvals: tuple[Approval, ...] = ()
 

@@ -5,9 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ralph_ls.core.loop.parallel.schedule import OpenTask
+from ralph_ls.core.loop.lane_effects import LaneLimits
 from ralph_ls.protocol.run.report import Usage
-from ralph_ls.protocol.run.values import EndReason, MergeProblem, Phase, PlanCountsView
+from ralph_ls.protocol.run.values import EndReason, MergeProblem, Phase, PlanCountsView, TaskRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTask:
+    """An open task, with what keeps it from being worked on beside others."""
+
+    task: TaskRef
+    waits_for: frozenset[str] = frozenset()
+    """Ids of the unfinished tasks that have to be done first, whether they are open or blocked."""
+    files: frozenset[str] = frozenset()
+    """Files and folders that it names as its own; empty: it does not say."""
+    is_alone: bool = False
+    """It must not be worked on beside any other."""
+    barrier: int = 0
+    """Tasks with a higher number wait until all with a lower one are done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +41,8 @@ class LaneOpened:
     task: str
     run: str
     base: str
-    limit: int | None = None
+    limits: LaneLimits = LaneLimits()
+    """What it may use from now on."""
     is_new: bool = True
     """False: it was there already, and the journal knows it."""
 
@@ -63,6 +79,7 @@ class LaneRunFinished:
     by: str = ""
     """Who ended it, if a user did."""
     iterations: int = 0
+    """Those that count, also before it was resumed."""
     usage: Usage | None = None
     seconds: float = 0.0
     is_empty: bool = False
@@ -115,9 +132,8 @@ class LaneAdvanced:
     """Why the work tree has to stay."""
 
 
-LaneInput = (
-    BranchPlanRead
-    | LaneOpened
+LaneAnswer = (
+    LaneOpened
     | LaneFailed
     | LaneObserved
     | LaneRunFinished
@@ -127,4 +143,7 @@ LaneInput = (
     | LaneDeferred
     | LaneAdvanced
 )
-"""The closed union of the answers about lanes."""
+"""The closed union of the answers about one lane."""
+
+LaneInput = BranchPlanRead | LaneAnswer
+"""The closed union of the inputs that only a parallel run has."""

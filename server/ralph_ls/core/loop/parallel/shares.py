@@ -1,0 +1,87 @@
+"""Shares: the part of a parallel run's limits that each lane may use.
+
+What is left of a limit is divided among the lanes that may need it. What the run of a lane was
+given counts as used until that run ends and reports what it has used, so all shares together never
+exceed the limits of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil, floor
+from typing import TypeVar
+
+from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.loop.lane_effects import LaneLimits
+from ralph_ls.core.loop.parallel.lanes import has_open_run
+from ralph_ls.core.loop.rules.budget import limit_reached, tokens_of
+from ralph_ls.core.loop.state import StepDraft
+from ralph_ls.protocol.run.state import LaneView
+
+Number = TypeVar("Number", int, float)
+
+COST_STEPS = 10_000
+"""Costs are divided in parts of a hundredth of a cent."""
+
+
+def share_of_limits(draft: StepDraft, own: LaneView | None = None) -> LaneLimits | None:
+    """What another run may use; None where nothing is left, or others have what is left.
+
+    ``own`` is the lane that the share is for: what it was given before is free again.
+    """
+    run, config = draft.run, draft.config
+    seconds = active_seconds(run, draft.now)
+    if limit_reached(config, counted=run.counted, seconds=seconds, usage=run.usage) is not None:
+        return None
+    lent = _lent_shares(draft, own)
+    parts = max(1, (config.parallel or 1) - len(running_besides(draft, own)))
+    cost = 0.0 if run.usage is None else run.usage.cost_usd or 0.0
+    iterations = _left(config.max_iterations, run.counted, (one.iterations for one in lent))
+    tokens = _left(config.max_tokens, tokens_of(run.usage) or 0, (one.tokens for one in lent))
+    costs = _left(config.max_cost_usd, cost, (one.cost_usd for one in lent))
+    if any(left is not None and left <= 0 for left in (iterations, tokens, costs)):
+        return None
+    limit = config.max_duration
+    return LaneLimits(
+        iterations=None if iterations is None else ceil(iterations / parts),
+        tokens=None if tokens is None else max(1, tokens // parts),
+        cost_usd=None if costs is None else _part_of_cost(costs, parts),
+        seconds=None if limit is None else max(1.0, limit - seconds),
+    )
+
+
+def running_besides(draft: StepDraft, own: LaneView | None) -> list[LaneView]:
+    """The other lanes with a run that has not ended: what it does not use is free again then."""
+    opening = draft.state.branch.opening
+    return [
+        one
+        for one in draft.run.lanes
+        if (own is None or one.task.id != own.task.id)
+        and (one.task.id in opening or has_open_run(one))
+    ]
+
+
+def _lent_shares(draft: StepDraft, own: LaneView | None) -> list[LaneLimits]:
+    """What the runs of the other lanes were given, and have not yet reported as used.
+
+    A lane that is parked because its engine died has not reported anything, and may have used it.
+    """
+    opening = draft.state.branch.opening
+    return [
+        opening[one.task.id]
+        if one.task.id in opening
+        else LaneLimits(iterations=one.limit, tokens=one.max_tokens, cost_usd=one.max_cost_usd)
+        for one in draft.run.lanes
+        if (own is None or one.task.id != own.task.id)
+        and (one.task.id in opening or (one.run is not None and one.end is None))
+    ]
+
+
+def _left(limit: Number | None, used: Number, lent: Iterable[Number | None]) -> Number | None:
+    """What is left of a limit; None where there is none."""
+    return None if limit is None else limit - sum((one for one in lent if one is not None), used)
+
+
+def _part_of_cost(left: float, parts: int) -> float:
+    part = floor(left / parts * COST_STEPS) / COST_STEPS
+    return part or left / parts

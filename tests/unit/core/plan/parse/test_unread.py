@@ -1,0 +1,202 @@
+"""What may be work and is not read is reported: no plan is misread in silence."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.plan.model import GuessCause
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from tests.unit.core.plan.plan_assertions import plan_of, shown
+
+LINES, ROWS, HEADINGS = (
+    GuessCause.UNREAD_LINES,
+    GuessCause.UNREAD_ROWS,
+    GuessCause.UNREAD_HEADINGS,
+)
+
+
+def unread_in(*lines: str) -> list[tuple[GuessCause, tuple[int, ...]]]:
+    wanted = {LINES, ROWS, HEADINGS}
+    guesses = parse_markdown("\n".join(lines), optional_sections=("future",)).guesses
+    return [(one.cause, one.lines) for one in guesses if one.cause in wanted]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            ("# Kettle", "### v0.4: Spout (In Progress)", "- [x] Bend it", "- [ ] Solder it",
+             "### v0.5: Lid (Planned)", "- Cut a disc", "- Add a knob"),
+            [(LINES, (5, 6))],
+            id="a-heading-with-an-open-state",
+        ),
+        pytest.param(
+            ("# Kettle", "### Tier 1 ✅", "| # | Item | Status |", "|---|---|---|",
+             "| 1 | Spout | ✅ |", "### Tier 2: soon", "| # | Item | Cost |", "|---|---|---|",
+             "| 2 | Lid | 3 h |"),
+            [(ROWS, (8,))],
+            id="a-heading-like-one-with-tasks",
+        ),
+        pytest.param(
+            ("# Kettle", "## Spout", "- [x] Bend it", "## Left for the lid", "- Cut a disc"),
+            [(LINES, (4,))],
+            id="a-word-for-work",
+        ),
+        pytest.param(
+            ("# Kettle", "## Spout", "- [x] Bend it", "## Task format", "- One box a line",
+             "## The lid", "- It is round"),
+            [],
+            id="about-tasks-and-prose",
+        ),
+        pytest.param(
+            ("# Kettle", "## Spout", "- [x] Bend it", "## Fixes", "### Lid", "It rattles."),
+            [(HEADINGS, (4,))],
+            id="headings-below-a-word-for-work",
+        ),
+        pytest.param(
+            ("# Kettle", "## Now", "- [x] Bend it", "", "**Still open, by size:**", "",
+             "1. Lid", "2. Knob"),
+            [(LINES, (6, 7))],
+            id="a-label-for-work",
+        ),
+        pytest.param(
+            ("# Kettle", "## Now", "- [x] Bend it", "", "Next up:", "", "- Lid", "- [ ] Knob"),
+            [(LINES, (6,))],
+            id="a-line-that-announces-work",
+        ),
+        pytest.param(
+            ("# Kettle", "- [x] Bend it", "", "In this order", "", "1. ~~Spout~~ - done in May",
+             "2. Lid", "3. Knob (blocked)"),
+            [(LINES, (6,))],
+            id="a-list-in-which-something-is-done",
+        ),
+        pytest.param(
+            ("# Kettle", "- [x] Bend it", "", "In this order", "", "1. ✅ Spout", "2. Lid"),
+            [(LINES, (6,))],
+            id="a-list-with-a-sign",
+        ),
+        pytest.param(
+            ("# Kettle", "- [x] Bend it", "", "In this order", "", "1. 🚧 Spout", "2. [wip] Lid",
+             "3. Knob"),
+            [],
+            id="a-list-in-which-nothing-is-done",
+        ),
+        pytest.param(
+            ("# Kettle", "- [x] Bend it", "## Notes", "**Next:**", "- Lid",
+             "## Done in May", "**Open:**", "1. ~~a~~ (done)"),
+            [],
+            id="notes-and-what-is-done",
+        ),
+        pytest.param(
+            ("# A kettle", "- Cut a disc", "## Shape", "- It is round", "| Task | Days |",
+             "|---|---|", "| Bend | 2 |", "## Purpose", "- Tea", "## Future", "- Whistle"),
+            [(LINES, (1, 3)), (ROWS, (6,))],
+            id="a-plan-without-a-task",
+        ),
+        pytest.param(
+            ("# Deferred work", "## Lid", "It rattles.", "## Knob", "It is hot.", "## Notes", "x"),
+            [(HEADINGS, (1, 3))],
+            id="chapters-of-a-plan-without-a-task",
+        ),
+        pytest.param(
+            ("# A kettle", "## Lid", "It is round.", "## Knob", "It is hot."),
+            [],
+            id="chapters-of-a-document",
+        ),
+        pytest.param(
+            ("# Kettle", "## Task 1: Lid", "- how", "## Phase 2", "1. Spout"),
+            [],
+            id="a-plan-without-boxes-that-is-read",
+        ),
+    ],
+)  # fmt: skip
+def test_what_may_be_work_is_reported(
+    lines: tuple[str, ...], expected: list[tuple[GuessCause, tuple[int, ...]]]
+) -> None:
+    assert unread_in(*lines) == expected
+
+
+@pytest.mark.parametrize("word", ["无", "なし", "keine", "нет", "None currently."])
+def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
+    assert unread_in("- [ ] a", "## To do", f"- {word}") == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            ("# Bau", "## Stufe 1: Dach **[ABGESCHLOSSEN]**", "### 1.1 Balken **[ERLEDIGT]**",
+             "- zwölf", "### 1.2 Ziegel [TEILWEISE]", "### 1.3 Rinne [OFFEN]", "### Werkzeug"),
+            ["done 1.1 Balken", "inProgress 1.2 Ziegel", "todo 1.3 Rinne"],
+            id="states-in-square-brackets",
+        ),
+        pytest.param(
+            ("# Bau", "### 1. Dach [siehe oben]", "### 2. Tor [DONE]"),
+            ["done 2. Tor"],
+            id="other-square-brackets",
+        ),
+        pytest.param(
+            ("# TODO", "## The roof", "Two gaps remain.", "### 1. Nail the beam", "why",
+             "### 2. Choose tiles"),
+            ["todo 1. Nail the beam", "todo 2. Choose tiles"],
+            id="numbered-parts-of-chapters-of-a-list-of-tasks",
+        ),
+        pytest.param(
+            ("# Plan", "### Phase 1", "1. Nail", "## What not to do", "- ❌ Paint", "- ❌ Run",
+             "## O que não fazer", "- ❌ Correr"),
+            ["todo Nail"],
+            id="what-not-to-do",
+        ),
+        pytest.param(
+            ("# Plan", "## Done in May", "- Nail", "## Near term", "- Tiles", "## Longer term",
+             "- Gutter", "## Advantages", "- ✅ Dry"),
+            ["done Nail", "todo Tiles", "todo Gutter"],
+            id="terms",
+        ),
+        pytest.param(
+            ("# Plan", "## Why", "1. It drips", "## 6) Next sprint backlog (3 tasks)", "1. Nail",
+             "2. Tiles"),
+            ["todo Nail", "todo Tiles"],
+            id="the-last-words-of-a-heading",
+        ),
+        pytest.param(
+            ("# Mängel", "## BUG-003 — Es tropft", "- **Aufwand:** S", "- **Akzeptanzkriterien:**",
+             "  - [ ] Der Boden bleibt trocken", "- **Umfang:** klein", "## SEC-1: Schloss",
+             "## ADR-7: Holz"),
+            ["todo BUG-003 — Es tropft", "todo Schloss"],
+            id="tickets-with-criteria",
+        ),
+        pytest.param(
+            ("# 계획", "### **1단계: 지붕**", "- 왜", "### 2단계 문"),
+            ["todo 1단계: 지붕", "todo 2단계 문"],
+            id="a-number-in-front-of-the-word",
+        ),
+        pytest.param(
+            ("# План", "### Приоритет 1: Крыша", "#### 1.1 Балки", "#### 1.2 Окна",
+             "### Приоритет 2: Дверь", "#### 2.1 Замок", "## Преимущества", "- ✅ Сухо"),  # noqa: RUF001
+            ["todo 1.1 Балки", "todo 1.2 Окна", "todo 2.1 Замок"],
+            id="numbered-priorities",
+        ),
+    ],
+)  # fmt: skip
+def test_shapes_of_public_plans(lines: tuple[str, ...], expected: list[str]) -> None:
+    assert shown(*lines) == expected
+
+
+def test_the_first_priority_is_the_highest() -> None:
+    plan = plan_of(*(f"## Priority {n}: x\n- [ ] a{n}" for n in range(4)))
+    assert [task.priority for task in plan.tasks] == ["P0", "P0", "P1", "P2"]
+
+
+def test_what_is_out_of_scope_is_not_worked_on() -> None:
+    plan = plan_of("# Plan", "- [ ] a", "## Out of scope for now", "- [ ] b", "1. c")
+    assert [(task.title, task.optional) for task in plan.tasks] == [("a", False), ("b", True)]
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["Akzeptanzkriterien:", "**验收标准：**", "Критерии приёмки:", "Exit criteria:"],  # noqa: RUF001
+)
+def test_criteria_have_labels_in_many_languages(label: str) -> None:
+    (task,) = plan_of("- [ ] a", f"  - {label}", "    - [ ] dry", "    - round").tasks
+    assert task.criteria == ("dry", "round")
