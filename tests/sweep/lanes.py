@@ -64,8 +64,7 @@ class LanesCase:
                     seconds=self.case.rng.uniform(0.2, 1.6),
                 )
                 n_kills += self._kill_one(engine)
-            ended = engine.wait() if engine.process.returncode is None else None
-            if ended is not None and ended.code == 0:
+            if engine.wait().code == 0:
                 return
             began = self._has_begun()
             words = ("run", "--resume", "--max-iterations", "400") if began else words

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -350,3 +352,45 @@ def test_work_that_an_agent_left_uncommitted_keeps_its_lane(lanes: LanesProject)
     (tree,) = lanes.lanes_left()
     assert (Path(tree) / "left.txt").read_text() == "more\n"
     assert "left.txt" in done.stdout
+
+
+def test_an_agent_in_a_lane_steers_neither_its_own_run_nor_the_parallel_one(
+    lanes: LanesProject,
+) -> None:
+    ralph = f"{sys.executable} -P -m ralph_ls"
+    repository = shlex.quote(str(lanes.repository))
+    lanes.tasks("Task A", "Task B").agent(
+        f'if [ "$task" = A ]; then {ralph} stop >"$here/own" 2>&1 || :\n'
+        f'(cd {repository} && {ralph} stop) >"$here/other" 2>&1 || :; fi\n' + WORK
+    )
+
+    done = lanes.run("--parallel", "2")
+
+    assert done.exit_code == 0, done.stdout
+    for name in ("own", "other"):
+        assert "from inside an iteration of run" in (lanes.kept / "A" / name).read_text()
+
+
+def test_lanes_that_outlive_their_run_keep_another_one_from_starting_until_they_are_stopped(
+    lanes: LanesProject,
+) -> None:
+    lanes.make_gate()
+    lanes.tasks("Task A", "Task B").agent(
+        'if [ "$task" = A ] && ! [ -e "$here/again" ]; then : >"$here/again"; '
+        ': >"$kept/here"; read -r _ <"$kept/go"; fi\n' + WORK
+    )
+    run = lanes.start("--parallel", "2")
+    run.wait_for("laneMerged")
+    run.kill()
+
+    refused = lanes.run()
+    stopped = lanes.tell("stop")
+    lanes.open_gate()
+
+    assert refused.exit_code != 0
+    assert "1 lane of a parallel run is still working" in refused.stderr
+    assert "1 lane ends after its iteration" in stopped.stdout, stopped.stderr
+    again = lanes.tell("run", "--resume")
+    assert again.exit_code == 0, again.stdout
+    assert sorted(lanes.subjects()) == ["Task A", "Task B"]
+    assert lanes.lanes_left() == []

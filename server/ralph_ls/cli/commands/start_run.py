@@ -252,6 +252,7 @@ def run_in_foreground(
     order: OwnershipOrder | None = None,
 ) -> int:
     """Run the engine in this process, shown by a thread; the summary comes at the end."""
+    from ralph_ls.engine.parallel.engine import engine_of
     from ralph_ls.engine.run.preparation import RunRequest
     from ralph_ls.engine.run.runner import run_engine
 
@@ -293,7 +294,7 @@ def run_in_foreground(
         order=order,
     )
     try:
-        code = run_engine(request, on_ready=show)
+        code = run_engine(request, on_ready=show, engine_of=engine_of)
     except WorkspaceBusy as error:
         raise WorkspaceBusy(_with_what_it_waits_for(error)) from error
     finally:

@@ -17,7 +17,7 @@ from typing import Any
 from ralph_ls.core.loop.effects import Effect, TakeApprovals, Validate
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import Input
-from ralph_ls.core.loop.parallel.effects import (
+from ralph_ls.core.loop.lane_effects import (
     AdvanceBranch,
     CloseLane,
     LaneEffect,
@@ -27,7 +27,7 @@ from ralph_ls.core.loop.parallel.effects import (
     RebaseLane,
     SteerLane,
 )
-from ralph_ls.core.loop.parallel.inputs import (
+from ralph_ls.core.loop.lane_inputs import (
     BranchPlanRead,
     LaneAdvanced,
     LaneDeferred,
@@ -107,7 +107,7 @@ RUNNING = (Phase.RUNNING, None, None, None)
 
 
 _NOT_NOTIFIED = ("complete", "limit", "breaker", "usage_limit", "cost")
-"""Events of a lane's run that are none of the parallel run's: the user is notified of its own."""
+"""Events of which a lane's run notifies nobody: the parallel run has the same ones."""
 
 
 @dataclass(slots=True)

@@ -43,7 +43,7 @@ from ralph_ls.core.loop.effects import (
     WriteDecide,
 )
 from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, WaitElapsed
-from ralph_ls.core.loop.parallel.effects import LaneEffect
+from ralph_ls.core.loop.lane_effects import LaneEffect
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration.agent_logs import log_events
 from ralph_ls.engine.iteration.iteration import IterationWork

@@ -125,7 +125,7 @@ def prepare_start(
     """
     _require_utf8(worktree.root, state.folder)
     found = find_run(worktree, state)
-    require_no_engine(found, state)
+    require_no_engine(found, state, resume=request.resume)
     orphans, problem = end_earlier_processes(found, worktree, request.environment, clock)
     earlier = _earlier_run(worktree, state) if request.resume else None
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}

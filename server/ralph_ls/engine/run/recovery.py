@@ -54,6 +54,7 @@ from ralph_ls.store.run.lock import is_engine, is_same_process, is_state_held
 from ralph_ls.store.run.logs import find_old_logs, move_earlier_logs, remove_logs
 from ralph_ls.store.run.pruning import prune_runs, read_announced, save_announced, stored_runs
 from ralph_ls.store.run.runs import FoundRun
+from ralph_ls.store.run.state_index import live_lanes
 from ralph_ls.store.run.summary_file import NAME, has_row, summary_folder, write_summary
 from ralph_ls.store.setup.documents import LARGEST_FILE
 
@@ -65,12 +66,16 @@ LARGEST_SUMMARY = 16 << 20
 """Bytes; a larger file is none of ours."""
 
 
-def require_no_engine(found: FoundRun | None, state: StateFolder) -> None:
+def require_no_engine(found: FoundRun | None, state: StateFolder, *, resume: bool) -> None:
     """Raise ``WorkspaceBusy`` where the engine of the earlier run still lives.
 
     Its lock in the git directory may have been deleted while it ran, so that this engine could take
     it: the agent of a living engine is no orphan. The caller holds the lock of ``state``.
+
+    So it is where lanes of a parallel run are still working, unless that run is resumed.
     """
+    if not resume:
+        _require_no_lanes(state)
     if found is None or found.state.phase is Phase.ENDED:
         return
     folder = found.files.folder.parent.parent
@@ -84,6 +89,16 @@ def require_no_engine(found: FoundRun | None, state: StateFolder) -> None:
         raise WorkspaceBusy(
             f"another engine (pid {pid}) owns this work tree with run {found.state.run}, although "
             "its lock was deleted; follow it with ralph watch, or end it with: ralph stop"
+        )
+
+
+def _require_no_lanes(state: StateFolder) -> None:
+    lanes = live_lanes(state)
+    if lanes:
+        are = "is" if len(lanes) == 1 else "are"
+        raise WorkspaceBusy(
+            f"{count_of(len(lanes), 'lane')} of a parallel run {are} still working on the plan; "
+            "continue it with: ralph run --resume, or end the lanes with: ralph stop"
         )
 
 

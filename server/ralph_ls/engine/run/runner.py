@@ -46,7 +46,6 @@ from ralph_ls.core.loop.inputs import (
     Started,
 )
 from ralph_ls.core.loop.machine.reducer import step
-from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.engine.clock import Clock, SystemClock
 from ralph_ls.engine.process.event_loop import (
@@ -378,11 +377,13 @@ def run_engine(
     *,
     on_ready: Callable[[RunFiles], None] | None = None,
     clock: Clock | None = None,
+    engine_of: Callable[[Start], Callable[..., Engine]] = lambda _start: Engine,
 ) -> int:
     """Run a loop in this process until it ends, and return its exit code.
 
-    ``on_ready`` gets the run's files once the lock is held, before the first event. Raises a
-    ``RalphError`` for whatever keeps the run from beginning.
+    ``on_ready`` gets the run's files once the lock is held, before the first event; ``engine_of``
+    chooses the engine for what was prepared. Raises a ``RalphError`` for whatever keeps the run
+    from beginning.
     """
     used_clock = SystemClock() if clock is None else clock
     worktree = find_worktree(request.folder)
@@ -423,7 +424,7 @@ def run_engine(
         try:
             engine_state = LoopState(run=start.run_state)
             make_engine = functools.partial(
-                _engine_of(start),
+                engine_of(start),
                 workspace,
                 journal=journal,
                 state=engine_state,
@@ -434,20 +435,6 @@ def run_engine(
             return run_to_end(_run(make_engine, replace(start, first=first), keeper))
         finally:
             journal.close()
-
-
-def _engine_of(start: Start) -> Callable[..., Engine]:
-    """The engine of the run; raises a ``RalphError`` where it cannot work on tasks in parallel."""
-    if not is_parallel(start.workspace.config):
-        return Engine
-    from ralph_ls.engine.parallel.effect_runner import LaneEffectRunner
-    from ralph_ls.engine.parallel.engine import ParallelEngine
-    from ralph_ls.engine.parallel.merge_branch import require_parallel
-
-    facts = start.first.facts
-    require_parallel(start.workspace, facts.head)
-    performer = functools.partial(LaneEffectRunner, overrides=facts.overrides)
-    return functools.partial(ParallelEngine, performer_type=performer)
 
 
 def _with_kept_settings(start: Start) -> Started | Resumed:

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.protocol.errors import FromInside
-from ralph_ls.store.layout import RUN_ID, StateFolder, Worktree, state_folder
+from ralph_ls.store.layout import RUN_ID, StateFolder, Worktree
 from ralph_ls.store.run.lock import is_held, read_owner
 from ralph_ls.store.run.runs import find_run
+from ralph_ls.store.run.state_index import lanes_of
 
 if TYPE_CHECKING:
     import psutil
@@ -206,9 +207,8 @@ def known_runs(worktree: Worktree, state: StateFolder) -> WorktreeRuns:
 
 def _runs_of_lanes(state: StateFolder) -> Iterable[str]:
     """The runs in the lanes of a work tree's parallel runs."""
-    for lane in state.folder.glob("lanes/*/*"):
-        tree = Worktree(root=Path(os.path.realpath(lane)), git_dir=lane, common_dir=lane)
-        yield from state_folder(state.folder.parent.parent, tree).run_ids()
+    for _, runs in lanes_of(state):
+        yield from runs.run_ids()
 
 
 def _environment_of(process: psutil.Process) -> Mapping[str, str]:

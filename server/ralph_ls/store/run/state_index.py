@@ -22,6 +22,9 @@ from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_fo
 
 RECORD = "worktree.json"
 
+LANES = "lanes"
+"""Folder of the lanes of a work tree's parallel runs, in its state: ``lanes/<run>/<task>``."""
+
 MOST_FOLDERS = 100
 """How many folders are tried for one path: other work trees that were there before have theirs."""
 
@@ -83,6 +86,27 @@ def every_worktree(root: Path) -> Iterator[tuple[Worktree, StateFolder]]:
             if worktree.root == home and find_state(root, worktree).folder == state.folder:
                 record_worktree(state, worktree)
                 yield worktree, state
+
+
+def lanes_of(state: StateFolder) -> Iterator[tuple[Worktree, StateFolder]]:
+    """The lanes that are there, each with the state of its runs."""
+    for path in sorted(state.folder.glob(f"{LANES}/*/*")):
+        try:
+            worktree = find_worktree(path)
+        except RalphError:
+            continue
+        if worktree.root == Path(path.resolve()):
+            yield worktree, find_state(state.folder.parent.parent, worktree)
+
+
+def live_lanes(state: StateFolder) -> list[tuple[Worktree, StateFolder]]:
+    """Those in which an engine works or waits now.
+
+    It outlives that of the parallel run where that is killed.
+    """
+    from ralph_ls.store.run.lock import is_held
+
+    return [(worktree, runs) for worktree, runs in lanes_of(state) if is_held(worktree.git_dir)]
 
 
 def _last_folder(worktree: Worktree) -> StateFolder | None:

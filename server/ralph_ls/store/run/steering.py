@@ -9,9 +9,11 @@ in the file or in a document that an editor has open. Everything here blocks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ralph_ls.core.plan.model import PlanKind
@@ -36,7 +38,8 @@ from ralph_ls.store.run.inbox import (
     queue_reset,
     send_command,
 )
-from ralph_ls.store.run.runs import FoundRun, find_run
+from ralph_ls.store.run.runs import FoundRun, find_run, lane_place
+from ralph_ls.store.run.state_index import live_lanes
 
 if TYPE_CHECKING:
     from ralph_ls.core.plan.model import Task
@@ -73,9 +76,37 @@ class CommandOutcome:
         return start_hint(can_resume=self.can_resume)
 
 
+def lane_context(context: CommandContext, task: str, root: Path) -> CommandContext:
+    """The same for the lane that has a task in the newest run, which is parallel.
+
+    ``root`` is the state root. Raises ``UsageError`` where no lane has it.
+    """
+    found = require_run(context)
+    lane = next((one for one in found.state.lanes if one.task.id == task), None)
+    if lane is None:
+        raise UsageError(f"no lane of run {found.state.run} has the task {task}")
+    worktree, state = lane_place(lane.worktree, root)
+    return replace(context, worktree=worktree, state=state)
+
+
 def stop(context: CommandContext, *, now: bool = False) -> CommandOutcome:
-    """End the run after this iteration, or at once. Raises ``NoEngine``."""
-    return _ask(context, require_run(context), orders.Stop, now=now)
+    """End the run after this iteration, or at once. Raises ``NoEngine``.
+
+    Where the engine of a parallel run is gone, the lanes that live on are stopped.
+    """
+    found = require_run(context)
+    lanes = [] if found.live else live_lanes(context.state)
+    for worktree, state in lanes:
+        lane = replace(context, worktree=worktree, state=state)
+        # One that has ended meanwhile needs no order any more.
+        with suppress(NoEngine):
+            _ask(lane, require_run(lane), orders.Stop, now=now)
+    if lanes:
+        each = "1 lane ends" if len(lanes) == 1 else f"{len(lanes)} lanes end"
+        when = "now" if now else "after its iteration"
+        reply = CommandReply(accepted=True, code="accepted", text=f"{each} {when}")
+        return CommandOutcome(reply=reply, run=found.state.run, can_resume=True)
+    return _ask(context, found, orders.Stop, now=now)
 
 
 def pause(context: CommandContext) -> CommandOutcome:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.loop.lane_effects import SteerLane
 from ralph_ls.core.loop.machine import run_flow
-from ralph_ls.core.loop.parallel.effects import SteerLane
 from ralph_ls.core.loop.parallel.lanes import active_lanes, branch_of_run, live_lanes
 from ralph_ls.core.loop.rules.budget import limit_reached
 from ralph_ls.core.loop.state import StepDraft

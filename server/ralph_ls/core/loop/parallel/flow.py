@@ -7,9 +7,10 @@ calls it and orders again what the journal has and the engine before did not fin
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from ralph_ls.core.loop.parallel.effects import LaneLimits, OpenLane, RebaseLane, SteerLane
+from ralph_ls.core.loop.lane_effects import LaneLimits, OpenLane, RebaseLane, SteerLane
 from ralph_ls.core.loop.parallel.ending import (
     failures_allowed,
     failures_in_a_row,
@@ -27,13 +28,17 @@ from ralph_ls.core.loop.parallel.lanes import (
 from ralph_ls.core.loop.parallel.schedule import ready_tasks
 from ralph_ls.core.loop.parallel.shares import running_besides, share_of_limits
 from ralph_ls.core.loop.state import StepDraft
-from ralph_ls.core.setup.documents import branch_slug
 from ralph_ls.protocol.run.events import LaneStarted
 from ralph_ls.protocol.run.state import LaneView
 from ralph_ls.protocol.run.values import EndReason, LaneState, MergeProblem, Phase, TaskRef
 
 CONTINUED = frozenset({EndReason.DECIDE, EndReason.BLOCKED, EndReason.STUCK, EndReason.STOPPED})
 """Ends after which a lane's run is continued, rather than a new one started."""
+
+LONGEST_NAME = 40
+"""Characters of a task's id in the name of its branch."""
+
+_NOT_A_NAME = re.compile(r"[^A-Za-z0-9]+")
 
 
 def advance(draft: StepDraft) -> None:
@@ -211,7 +216,9 @@ def _open_new_lanes(draft: StepDraft) -> None:
 def start_lane(draft: StepDraft, task: TaskRef, limits: LaneLimits) -> None:
     """Give a task to a lane."""
     run = draft.run
-    slug = f"{branch_slug(task.id)}-{len(run.lanes) + 1}"
+    # A part of a branch and of a path, whatever the id has in it; the number makes it unique.
+    words = _NOT_A_NAME.sub("-", task.id).strip("-")[:LONGEST_NAME]
+    slug = f"{words or 'task'}-{len(run.lanes) + 1}".lower()
     draft.emit(
         LaneStarted(
             **draft.stamp,

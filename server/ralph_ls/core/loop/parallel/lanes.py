@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ralph_ls.core.loop.parallel.effects import CloseLane
+from ralph_ls.core.loop.lane_effects import CloseLane
 from ralph_ls.core.loop.state import BranchFacts, StepDraft
 from ralph_ls.protocol.run.events import LaneDropped, LaneParked, LaneStarted
 from ralph_ls.protocol.run.state import LaneView, RunState

@@ -21,18 +21,13 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.machine import run_flow
-from ralph_ls.core.loop.machine.reducer import report_start
-from ralph_ls.core.loop.machine.steering import reject_unreadable
-from ralph_ls.core.loop.parallel.effects import (
+from ralph_ls.core.loop.lane_effects import (
     AdvanceBranch,
     CloseLane,
     ReadBranchPlan,
     SteerLane,
 )
-from ralph_ls.core.loop.parallel.ending import BREAKER, outcome
-from ralph_ls.core.loop.parallel.flow import advance, continue_lane, open_lane
-from ralph_ls.core.loop.parallel.inputs import (
+from ralph_ls.core.loop.lane_inputs import (
     BranchPlanRead,
     LaneAdvanced,
     LaneAnswer,
@@ -46,6 +41,11 @@ from ralph_ls.core.loop.parallel.inputs import (
     LaneRefused,
     LaneRunFinished,
 )
+from ralph_ls.core.loop.machine import run_flow
+from ralph_ls.core.loop.machine.reducer import report_start
+from ralph_ls.core.loop.machine.steering import reject_unreadable
+from ralph_ls.core.loop.parallel.ending import BREAKER, outcome
+from ralph_ls.core.loop.parallel.flow import advance, continue_lane, open_lane
 from ralph_ls.core.loop.parallel.lanes import (
     ACTIVE,
     forget,

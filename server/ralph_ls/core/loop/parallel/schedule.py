@@ -10,29 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+from ralph_ls.core.loop.lane_inputs import OpenTask
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.queries import all_needed, urgency
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
 
 OPEN_STATES = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenTask:
-    """An open task, with what keeps it from being worked on beside others."""
-
-    task: TaskRef
-    waits_for: frozenset[str] = frozenset()
-    """Ids of the unfinished tasks that have to be done first, whether they are open or blocked."""
-    files: frozenset[str] = frozenset()
-    """Files and folders that it names as its own; empty: it does not say."""
-    is_alone: bool = False
-    """It must not be worked on beside any other."""
-    barrier: int = 0
-    """Tasks with a higher number wait until all with a lower one are done."""
 
 
 def open_tasks(

@@ -12,7 +12,7 @@ from math import ceil, floor
 from typing import TypeVar
 
 from ralph_ls.core.loop.fold import active_seconds
-from ralph_ls.core.loop.parallel.effects import LaneLimits
+from ralph_ls.core.loop.lane_effects import LaneLimits
 from ralph_ls.core.loop.parallel.lanes import has_open_run
 from ralph_ls.core.loop.rules.budget import limit_reached, tokens_of
 from ralph_ls.core.loop.state import StepDraft

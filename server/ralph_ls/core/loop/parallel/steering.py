@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from ralph_ls.core.loop.effects import TakeApprovals
+from ralph_ls.core.loop.lane_effects import SteerLane
 from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.machine.steering import accept, reject
-from ralph_ls.core.loop.parallel.effects import SteerLane
 from ralph_ls.core.loop.parallel.lanes import ACTIVE, lane_of, live_lanes, retry_lane
 from ralph_ls.core.loop.rules.waits import parked_words
 from ralph_ls.core.loop.state import StepDraft

@@ -19,8 +19,7 @@ from ralph_ls.core.loop.inputs import (
     TaskClaimed,
     WaitElapsed,
 )
-from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C, BY_TERM
-from ralph_ls.core.loop.parallel.inputs import (
+from ralph_ls.core.loop.lane_inputs import (
     LaneAdvanced,
     LaneDeferred,
     LaneEngineGone,
@@ -31,6 +30,7 @@ from ralph_ls.core.loop.parallel.inputs import (
     LaneRefused,
     LaneRunFinished,
 )
+from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C, BY_TERM
 from ralph_ls.core.loop.state import LoopState
 from ralph_ls.protocol.run.commands import Approval
 from ralph_ls.protocol.run.values import EndReason, MergeProblem, Phase, PlanCountsView, TaskRef

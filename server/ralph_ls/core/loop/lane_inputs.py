@@ -5,10 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ralph_ls.core.loop.parallel.effects import LaneLimits
-from ralph_ls.core.loop.parallel.schedule import OpenTask
+from ralph_ls.core.loop.lane_effects import LaneLimits
 from ralph_ls.protocol.run.report import Usage
-from ralph_ls.protocol.run.values import EndReason, MergeProblem, Phase, PlanCountsView
+from ralph_ls.protocol.run.values import EndReason, MergeProblem, Phase, PlanCountsView, TaskRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTask:
+    """An open task, with what keeps it from being worked on beside others."""
+
+    task: TaskRef
+    waits_for: frozenset[str] = frozenset()
+    """Ids of the unfinished tasks that have to be done first, whether they are open or blocked."""
+    files: frozenset[str] = frozenset()
+    """Files and folders that it names as its own; empty: it does not say."""
+    is_alone: bool = False
+    """It must not be worked on beside any other."""
+    barrier: int = 0
+    """Tasks with a higher number wait until all with a lower one are done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
