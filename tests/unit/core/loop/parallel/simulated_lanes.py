@@ -405,7 +405,7 @@ class SimulatedSession:
         if run is None:
             return
         if run.end is not None:
-            self._add(f"end {task}", lambda: self.world.finished(task))
+            self._add(f"end {task}", lambda: self.world.finished(task) if run.end else None)
             return
         view = self.lane(task)
         now = (run.phase, run.reason, run.question)
