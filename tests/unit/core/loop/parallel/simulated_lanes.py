@@ -345,7 +345,10 @@ class SimulatedSession:
         return self
 
     def take(self, number: int) -> None:
-        """Take one of the answers."""
+        """Take one of the answers; orders reach a lane one after the other."""
+        name, _ = self.queue[number]
+        if name.startswith("steer"):
+            number = next(n for n, (known, _) in enumerate(self.queue) if known == name)
         _, answer = self.queue.pop(number)
         given = answer()
         if given is not None:
@@ -402,7 +405,7 @@ class SimulatedSession:
         if run is None:
             return
         if run.end is not None:
-            self._add(f"end {task}", lambda: self.world.finished(task))
+            self._add(f"end {task}", lambda: self.world.finished(task) if run.end else None)
             return
         view = self.lane(task)
         now = (run.phase, run.reason, run.question)
