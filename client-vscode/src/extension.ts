@@ -87,18 +87,21 @@ export function activate(context: vscode.ExtensionContext): void {
   subscriptions.push(answers, wizard, firstSteps, demo);
 
   const media = vscode.Uri.joinPath(extensionUri, "media");
-  const rows = { plan: new Rows(), iterations: new Rows(), runs: new Rows() };
+  const rows = { plan: new Rows(), lanes: new Rows(), iterations: new Rows(), runs: new Rows() };
   const runs = new RunsView(store, rows.runs, connection, log);
   const texts = new VerbTexts(store, connection);
+  const logs = new LogDocuments(store);
   const tools: Tools = {
     ...{ store, connection, orders, files, answers, wizard, firstSteps, log },
     changes: new Changes(connection, log),
     rollback: new Rollback(connection, (text, code, folder) =>
       orders.showError(text, code, folder),
     ),
-    ...{ runs, texts },
+    ...{ runs, texts, logs },
     node: (element) =>
-      rows.plan.node(element) ?? rows.iterations.node(element) ?? rows.runs.node(element),
+      [rows.plan, rows.lanes, rows.iterations, rows.runs]
+        .map((each) => each.node(element))
+        .find((node) => node !== undefined),
     demo: () => demo.open(),
     reveal: () => loop.reveal(),
     openDashboard: () => {
@@ -144,15 +147,14 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   const dashboard = new DashboardPanel(media, store, connection, log);
   const drag = new TaskDrag(rows.plan, (move) => moveTask(tools, move));
-  const logs = new LogDocuments(store);
   const text = new TextDocument(store);
   const gutter = new Gutter(media, store);
   const notifications = new Notifications(context.workspaceState, async (action, folder) => {
     await obeyNotice(tools, action, folder);
   });
   subscriptions.push(
-    ...[loop, dashboard, logs, text, status, notifications, rows.plan, rows.iterations],
-    ...[gutter, runs, rows.runs, texts],
+    ...[loop, dashboard, logs, text, status, notifications, rows.plan, rows.lanes],
+    ...[gutter, runs, rows.iterations, rows.runs, texts],
     new Views(store, rows, drag, status, notifications, context.workspaceState),
     vscode.window.registerWebviewViewProvider("ralphLoop.loop", loop),
     vscode.window.registerWebviewPanelSerializer(DASHBOARD, dashboard),

@@ -9,6 +9,7 @@ import { shownFolder, type Snapshot } from "./state/snapshot";
 import type { Store } from "./state/store";
 import type { StatusBar } from "./status/bar";
 import { iterationNodes } from "./trees/iterations";
+import { laneNodes, lanesSummary } from "./trees/lanes";
 import type { Node } from "./trees/nodes";
 import { currentTask, planNodes } from "./trees/plan";
 import type { Rows, TaskDrag } from "./trees/tree";
@@ -19,6 +20,7 @@ const HAD_RUN = "hadRun";
 export class Views implements vscode.Disposable {
   private current: readonly Node[] = [];
   private readonly plan: vscode.TreeView<string>;
+  private readonly lanes: vscode.TreeView<string>;
   private readonly iterations: vscode.TreeView<string>;
   private readonly disposables: { dispose: () => void }[] = [];
   /** Row of the task in work that was brought into sight last. */
@@ -28,7 +30,11 @@ export class Views implements vscode.Disposable {
 
   constructor(
     store: Store,
-    private readonly rows: { readonly plan: Rows; readonly iterations: Rows },
+    private readonly rows: {
+      readonly plan: Rows;
+      readonly lanes: Rows;
+      readonly iterations: Rows;
+    },
     drag: TaskDrag,
     private readonly status: StatusBar,
     private readonly notifications: Notifications,
@@ -41,8 +47,10 @@ export class Views implements vscode.Disposable {
     this.iterations = vscode.window.createTreeView("ralphLoop.iterations", {
       treeDataProvider: rows.iterations,
     });
+    this.lanes = vscode.window.createTreeView("ralphLoop.lanes", { treeDataProvider: rows.lanes });
     this.disposables.push(
       this.plan,
+      this.lanes,
       this.iterations,
       this.plan.onDidChangeVisibility(() => {
         this.revealed = undefined;
@@ -67,6 +75,8 @@ export class Views implements vscode.Disposable {
     this.current = planNodes(folder);
     this.rows.plan.show(this.current);
     this.reveal();
+    this.rows.lanes.show(laneNodes(folder));
+    this.lanes.description = lanesSummary(folder);
     this.rows.iterations.show(iterationNodes(folder));
     const tasks = folder?.state?.panel?.tasks;
     const name = snapshot.folders.length > 1 ? (folder?.name ?? "") : "";

@@ -11,6 +11,7 @@ import {
   DRAFT_COMMAND_IDS,
   OPTION_COMMAND_IDS,
   FOLDER_NEEDS,
+  LANE_COMMAND_IDS,
   ROW_COMMAND_IDS,
   WINDOW_COMMAND_IDS,
 } from "../src/commands/ids";
@@ -25,7 +26,7 @@ import { contextKeys } from "../src/state/contextKeys";
 import { emptySnapshot, type FolderSnapshot } from "../src/state/snapshot";
 import { iterationNodes } from "../src/trees/iterations";
 import { byId } from "../src/trees/nodes";
-import { ITERATION_OFFERS, TASK_OFFERS } from "../src/trees/offers";
+import { ITERATION_OFFERS, LANE_OFFERS, TASK_OFFERS } from "../src/trees/offers";
 import { planNodes } from "../src/trees/plan";
 import { folder, iteration, panel, state, task } from "./samples";
 
@@ -211,7 +212,7 @@ describe("rows", () => {
   });
 
   test("are asked for offers that there are", () => {
-    const offers = new Set<string>([...TASK_OFFERS, ...ITERATION_OFFERS]);
+    const offers = new Set<string>([...TASK_OFFERS, ...ITERATION_OFFERS, ...LANE_OFFERS]);
     const asked = items.flatMap(({ when }) => [...when.matchAll(/can:(\w+)/g)].map(([, o]) => o));
     assert.deepEqual(new Set(asked), offers);
   });
@@ -225,7 +226,7 @@ describe("rows", () => {
   });
 
   test("are asked for by the palette, which has every command of theirs", () => {
-    for (const id of ROW_COMMAND_IDS) {
+    for (const id of [...ROW_COMMAND_IDS, ...LANE_COMMAND_IDS]) {
       assert.ok(id in FOLDER_NEEDS, id);
       assert.ok(!contributes.menus["commandPalette"]?.some(({ command }) => command.endsWith(id)));
     }

@@ -3,6 +3,7 @@
 import type {
   Action,
   IterationRow,
+  LaneRow,
   Panel,
   QuestionView,
   RunAnywhere,
@@ -53,6 +54,24 @@ export function iteration(changes: Partial<IterationRow> = {}): IterationRow {
     why: "",
     changes: false,
     canRollBack: false,
+    ...changes,
+  };
+}
+
+export function lane(changes: Partial<LaneRow> = {}): LaneRow {
+  return {
+    lane: 1,
+    task: { id: "t1", title: "Write the parser" },
+    state: "working",
+    words: "works",
+    branch: "ralph/r1/t1-1",
+    worktree: "/lanes/t1-1",
+    run: "r1-lane",
+    options: [],
+    conflicts: [],
+    commits: 0,
+    iterations: 0,
+    estimated: false,
     ...changes,
   };
 }

@@ -6,14 +6,14 @@
 
 import * as vscode from "vscode";
 
-import type { Requests } from "../generated/protocol";
+import type { LaneRow, Requests } from "../generated/protocol";
 import { t } from "../l10n";
 import type { Connection } from "../server/connection";
 import { answersInline } from "../settings";
 import { folderOf, type FolderSnapshot } from "../state/snapshot";
 import type { Store } from "../state/store";
 import { pickAnswer, tellResolution } from "./pick";
-import { settledLabel, wantedOf, type Matter } from "./threadModel";
+import { matterOfLane, settledLabel, stillAsks, wantedOf, type Matter } from "./threadModel";
 import { Threads, type ThreadComment } from "./threads";
 import { oneLine } from "./words";
 
@@ -48,6 +48,16 @@ export class Answers implements vscode.Disposable {
     const thread = this.threads.open(folder.uri);
     if (thread !== undefined && answersInline() && (fromPlan || isInPlan(matter))) {
       await this.threads.write(thread);
+    } else {
+      await this.answerOnTop(folder, matter);
+    }
+  }
+
+  /** Answer one of the lanes that ask, whichever the views show first. */
+  async answerLane(folder: FolderSnapshot, row: LaneRow): Promise<void> {
+    const matter = matterOfLane(folder, row);
+    if (matter === undefined) {
+      this.showError(t("No question is waiting for an answer."));
     } else {
       await this.answerOnTop(folder, matter);
     }
@@ -140,10 +150,16 @@ export class Answers implements vscode.Disposable {
   }
 
   /** Whether it was accepted; the reason of a refusal is shown. */
-  private async settle({ kind, folder, goOn }: Matter, text: string): Promise<boolean> {
+  private async settle({ kind, folder, goOn, task }: Matter, text: string): Promise<boolean> {
     const [workspace, words] = [folder, text.trim()];
     if (kind === "question") {
-      return await this.asked("ralph/answer", { workspace, text: words, continue: goOn });
+      const ofLane = task === undefined ? {} : { task };
+      return await this.asked("ralph/answer", {
+        workspace,
+        text: words,
+        continue: goOn,
+        ...ofLane,
+      });
     }
     const isTold = words === "" || (await this.asked("ralph/note", { workspace, text: words }));
     return isTold && (await this.asked("ralph/resume", { workspace, continue: goOn }));
@@ -170,7 +186,12 @@ export class Answers implements vscode.Disposable {
     const listening = this.store.onDidChange((after) => {
       const folder = folderOf(after, matter.folder);
       const wanted = folder === undefined ? undefined : wantedOf(folder);
-      if (wanted === undefined || wanted.matter?.key === matter.key) {
+      if (
+        folder === undefined ||
+        wanted === undefined ||
+        wanted.matter?.key === matter.key ||
+        stillAsks(folder, matter)
+      ) {
         return;
       }
       const { settled } = wanted;

@@ -5,6 +5,7 @@
  * of it serves: a draft that somebody writes is never taken away, and never loses its keyboard.
  */
 
+import type { LaneRow } from "../generated/protocol";
 import { t } from "../l10n";
 import { argumentsOf, isBlocked, panelOf, type FolderSnapshot } from "../state/snapshot";
 
@@ -30,6 +31,8 @@ export interface Matter {
   readonly options: readonly Option[];
   /** Whether a run without an engine continues with the answer. */
   readonly goOn: boolean;
+  /** Of a parallel run: the task whose lane asks. */
+  readonly task?: string;
 }
 
 /** How a question was settled. */
@@ -80,14 +83,41 @@ export function wantedOf(folder: FolderSnapshot): Wanted {
       folder: folder.uri,
       plan,
       line: question.line,
-      asker: asker(question.iteration),
+      asker: question.lane === undefined ? asker(question.iteration) : ofLane(question.lane),
       text: question.text,
       options: question.options.map((answer) => ({ label: labelOfOption(folder, answer), answer })),
       goOn: argumentsOf(folder, "answer")["continue"] === true,
+      ...(question.lane === undefined || question.task === undefined
+        ? {}
+        : { task: question.task }),
     };
     return { matter, settled };
   }
   return { matter: blockedMatter(folder), settled };
+}
+
+/** What one of several lanes asks; undefined where it asks nothing. */
+export function matterOfLane(folder: FolderSnapshot, row: LaneRow): Matter | undefined {
+  return row.question === undefined
+    ? undefined
+    : {
+        kind: "question",
+        key: `${row.run ?? ""} ${row.question}`,
+        folder: folder.uri,
+        plan: undefined,
+        line: 0,
+        asker: ofLane(row.lane),
+        text: row.question,
+        options: row.options.map((answer) => ({ label: answer, answer })),
+        goOn: argumentsOf(folder, "answer")["continue"] === true,
+        task: row.task.id,
+      };
+}
+
+/** Whether the lane of a matter still asks this. */
+export function stillAsks(folder: FolderSnapshot, { task, text }: Matter): boolean {
+  const rows = panelOf(folder)?.lanes?.rows ?? [];
+  return task !== undefined && rows.some((row) => row.task.id === task && row.question === text);
 }
 
 /** `(a) SQLite file`, as its button in the card says. */
@@ -171,6 +201,10 @@ function blockedMatter(folder: FolderSnapshot): Matter | undefined {
     options: [],
     goOn: argumentsOf(folder, "resume")["continue"] === true,
   };
+}
+
+function ofLane(lane: number): string {
+  return t("Ralph · lane {0}", lane);
 }
 
 function asker(iteration: number | undefined): string {

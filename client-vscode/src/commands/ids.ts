@@ -10,6 +10,7 @@ import type { Need } from "../state/choose";
 export const FOLDER_NEEDS = {
   startLoop: "start",
   startWith: "start",
+  startParallel: "start",
   attach: "live",
   stopAfterIteration: "stop",
   stopNow: "live",
@@ -42,6 +43,11 @@ export const FOLDER_NEEDS = {
   setup: "any",
   initRepository: "any",
   findRun: "run",
+  answerLane: "run",
+  openConflict: "run",
+  openLane: "run",
+  laneTerminal: "run",
+  laneLog: "run",
   showReport: "run",
   showDetails: "run",
   doctor: "any",
@@ -68,6 +74,16 @@ export const ROW_COMMAND_IDS = [
   "showDetails",
 ] as const satisfies readonly FolderCommandId[];
 export type RowCommandId = (typeof ROW_COMMAND_IDS)[number];
+
+/** Those of them that are about a lane of a parallel run, and ask which. */
+export const LANE_COMMAND_IDS = [
+  "answerLane",
+  "openConflict",
+  "openLane",
+  "laneTerminal",
+  "laneLog",
+] as const satisfies readonly FolderCommandId[];
+export type LaneCommandId = (typeof LANE_COMMAND_IDS)[number];
 
 /** Commands behind the links of a thread: what a place means, only the question beside it says. */
 export const OPTION_COMMAND_IDS = [

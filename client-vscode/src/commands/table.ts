@@ -28,6 +28,7 @@ import {
 } from "./ids";
 import { askTrust, whenServed } from "./serverDown";
 import type { Given } from "./orders";
+import { LANE_COMMANDS, startParallel } from "./laneCommands";
 import { openHintsCommit, ROW_COMMANDS } from "./rowCommands";
 import { askHowToStart } from "./startWith";
 import type { FolderCommand, Tools } from "./tools";
@@ -91,6 +92,8 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
     }
   },
   ...ROW_COMMANDS,
+  ...LANE_COMMANDS,
+  startParallel,
   openPlan: ({ files }, folder) => files.openPlan(folder),
   choosePlan,
   openConfig: ({ files }, folder) => files.openConfig(folder),

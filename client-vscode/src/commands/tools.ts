@@ -5,6 +5,7 @@ import type * as vscode from "vscode";
 import type { Answers } from "../answer/answers";
 import type { RunsView } from "../history/runs";
 import type { VerbTexts } from "../history/texts";
+import type { LogDocuments } from "../logs/documents";
 import type { Changes } from "../rows/changes";
 import type { Rollback } from "../rows/rollback";
 import type { Connection } from "../server/connection";
@@ -29,6 +30,7 @@ export interface Tools {
   readonly rollback: Rollback;
   readonly runs: RunsView;
   readonly texts: VerbTexts;
+  readonly logs: LogDocuments;
   readonly log: vscode.LogOutputChannel;
   /** The row behind what a menu hands over. */
   node(element: unknown): Node | undefined;

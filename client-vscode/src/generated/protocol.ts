@@ -203,6 +203,8 @@ export interface AnswerParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
   readonly workspace?: string;
   readonly text: string;
+  /** Of a parallel run: the task whose lane asks; Absent: the only lane that asks. */
+  readonly task?: string;
   /** Whether a run whose engine is gone is taken up by a new one, which has the answer. */
   readonly continue?: boolean;
 }
@@ -395,7 +397,7 @@ export interface Card {
   /**
    * A stable kebab-case name: `question-waiting`, `run-blocked`, `plan-blocked`, `breaker-open`,
    * `run-stuck`, `engine-gone`, `run-fatal`, `run-paused`, `run-review`, `run-ready`, `run-
-   * stops`, `breaker-half-open`, `run-waits`, `run-complete` or `run-ended`.
+   * stops`, `breaker-half-open`, `run-waits`, `run-complete`, `run-ended` or `lanes-parked`.
    */
   readonly kind: string;
   readonly tone: Tone;
@@ -1753,6 +1755,41 @@ export interface LaneParked {
   readonly message: string;
 }
 
+/** A lane of a parallel run as viewers list it. */
+export interface LaneRow {
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly state: LaneState;
+  /** What it does, in a few words, such as `works` or `parked: …`. */
+  readonly words: string;
+  readonly branch: string;
+  /** Absolute path; the folder is removed once the lane is merged. */
+  readonly worktree: string;
+  /** Id of its newest run. */
+  readonly run?: string;
+  /** What it asks the user. */
+  readonly question?: string;
+  /** Choices that the question itself lists. */
+  readonly options: readonly string[];
+  /** Why its work was not merged. */
+  readonly problem?: MergeProblem;
+  /** Files with conflicts, relative to its work tree, at most 50. */
+  readonly conflicts: readonly string[];
+  /** Of its task on the branch. */
+  readonly commits: number;
+  /** Of its runs that are over. */
+  readonly iterations: number;
+  /** Of its runs that are over. */
+  readonly costUsd?: number;
+  readonly estimated: boolean;
+  /** Why its work tree stays after the merge. */
+  readonly kept?: string;
+  /** Path of the events of `run`; only where lanes were asked for, as by `ralph/lanes`. */
+  readonly journal?: string;
+  /** The newest iteration of `run`; as `journal`. */
+  readonly start?: number;
+}
+
 /** The lane's run is over. */
 export interface LaneRunEnded {
   readonly v: number;
@@ -1825,6 +1862,23 @@ export const LANE_STATES = [
 ] as const;
 export type LaneState = (typeof LANE_STATES)[number];
 
+/** The lanes of a parallel run. */
+export interface LaneTable {
+  readonly run: string;
+  /** Where their work is merged. */
+  readonly branch: string;
+  /** How many tasks are worked on at once. */
+  readonly most: number;
+  /** Tasks that are merged. */
+  readonly merged: number;
+  /** The same, and those that are still to be done. */
+  readonly of: number;
+  /** All of them in a line, such as `2 lanes: 1 working, 1 asking you · 1 parked`. */
+  readonly words: string;
+  /** Those at work first, then what is parked, then what is set aside or merged. */
+  readonly rows: readonly LaneRow[];
+}
+
 /** A lane of a parallel run: one task in a separate work tree. */
 export interface LaneView {
   readonly lane: number;
@@ -1892,6 +1946,18 @@ export interface LaneWaiting {
   readonly until?: string;
   /** The question that it is parked on. */
   readonly question?: string;
+}
+
+/** Ask for the lanes of the newest run of a work tree. */
+export interface LanesParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+}
+
+/** The lanes of a parallel run. */
+export interface LanesResult {
+  /** Absent: there is no run, or it is not parallel. */
+  readonly lanes?: LaneTable;
 }
 
 /** The newest settled iteration, as a viewer shows it. */
@@ -2297,6 +2363,8 @@ export interface Panel {
   readonly question?: QuestionView;
   /** Newest first, at most 200. */
   readonly rows: readonly IterationRow[];
+  /** Of a parallel run. */
+  readonly lanes?: LaneTable;
 }
 
 /** The state of a loop at a glance. */
@@ -2637,6 +2705,8 @@ export interface QuestionView {
   readonly askedAt?: string;
   /** Id of the task that it is about. */
   readonly task?: string;
+  /** Of a parallel run: number of the lane that asks, so that the answer names its task. */
+  readonly lane?: number;
   /** Where it is shown in the plan, from 0. */
   readonly line: number;
   readonly answer?: string;
@@ -2867,6 +2937,10 @@ export interface RolledBack {
 /** One run of the user that is live, or that waits for the user. */
 export interface RunAnywhere {
   readonly workspace: string;
+  /** Number of the lane, where it is the run of one. */
+  readonly lane?: number;
+  /** Work tree of the parallel run that the lane belongs to. */
+  readonly laneOf?: string;
   readonly run: string;
   readonly plan: string;
   readonly branch?: string;
@@ -3398,6 +3472,8 @@ export interface StartParams {
   /** Of one iteration. */
   readonly timeout?: number | string;
   readonly onHalt?: OnHalt;
+  /** How many tasks are worked on at once, each in a lane. */
+  readonly parallel?: number;
   /** Rewrite the plan first; what is in progress is reopened. */
   readonly replan?: boolean;
   /** Continue the last run that did not end with 0, instead of starting a new one. */
@@ -3575,6 +3651,8 @@ export interface TaskRow {
   readonly asks: boolean;
   /** The open blocker is about it. */
   readonly blocks: boolean;
+  /** Of a parallel run: number of the lane that has it. */
+  readonly lane?: number;
   /** The user wants it skipped for as long as the run lasts. */
   readonly skipped: boolean;
   /** Whether the plan can say that it is blocked, by an edit of its text. */
@@ -4014,6 +4092,7 @@ export interface Requests {
   "ralph/runs": { params: RunsParams; result: RunsResult };
   "ralph/anywhere": { params: AnywhereParams; result: RunsEverywhere };
   "ralph/iterations": { params: IterationsParams; result: IterationsResult };
+  "ralph/lanes": { params: LanesParams; result: LanesResult };
   "ralph/inspect": { params: InspectParams; result: TextResult };
   "ralph/maintain": { params: MaintainParams; result: MaintainResult };
   "ralph/setupChoices": { params: SetupChoicesParams; result: SetupChoicesResult };

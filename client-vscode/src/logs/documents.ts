@@ -5,7 +5,7 @@
  * the folder of the window, the run and the start, and never a path.
  */
 
-import { existsSync } from "node:fs";
+import { existsSync, watch, type FSWatcher } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -51,12 +51,18 @@ export class LogDocuments implements vscode.TextDocumentContentProvider, vscode.
   readonly onDidChange = this.changed.event;
   private readonly followed = new Map<string, Followed>();
   private readonly resting = new Map<string, NodeJS.Timeout>();
+  /** By their runs: the folders of lanes, which are not beside the journal of the folder's run. */
+  private readonly lanes = new Map<string, string>();
+  /** By their documents: what a lane writes is no message of the folder's run. */
+  private readonly watched = new Map<string, FSWatcher>();
   private readonly disposables: { dispose: () => unknown }[] = [this.changed];
 
   constructor(private readonly store: Store) {
     this.disposables.push(
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
         this.followed.delete(uri.toString());
+        this.watched.get(uri.toString())?.close();
+        this.watched.delete(uri.toString());
       }),
       vscode.workspace.onDidChangeTextDocument((event) => {
         if (event.document.uri.scheme === LOG_SCHEME) {
@@ -75,9 +81,15 @@ export class LogDocuments implements vscode.TextDocumentContentProvider, vscode.
     const key = uri.toString();
     const followed = this.followed.get(key) ?? newFollowed(place.folder);
     this.followed.set(key, followed);
+    this.watchLane(uri, place.folder);
     const text = cutToEnd(await readOn(followed, place.folder, place.start), MOST);
     const wasPruned = text === "" && existsSync(join(place.folder, "pruned.json"));
     return wasPruned ? `${t("The output of this run was deleted. Its figures are kept.")}\n` : text;
+  }
+
+  /** The run of a lane is in this folder. */
+  follow(run: string, folder: string): void {
+    this.lanes.set(run, folder);
   }
 
   /** Something was said in this run: look again, if somebody reads along. */
@@ -94,8 +106,25 @@ export class LogDocuments implements vscode.TextDocumentContentProvider, vscode.
     for (const timer of this.resting.values()) {
       clearTimeout(timer);
     }
+    for (const watcher of this.watched.values()) {
+      watcher.close();
+    }
     for (const disposable of this.disposables) {
       disposable.dispose();
+    }
+  }
+
+  private watchLane(uri: vscode.Uri, folder: string): void {
+    const key = uri.toString();
+    if (!this.watched.has(key) && [...this.lanes.values()].includes(folder)) {
+      const watcher = watch(folder, () => {
+        this.lookSoon(uri);
+      });
+      // The folder moves once the lane is merged, and what is shown stays.
+      watcher.on("error", () => {
+        watcher.close();
+      });
+      this.watched.set(key, watcher);
     }
   }
 
@@ -117,7 +146,9 @@ export class LogDocuments implements vscode.TextDocumentContentProvider, vscode.
     if (journal === undefined || run === undefined) {
       return undefined;
     }
-    return { folder: join(dirname(dirname(journal)), run), start: Number(start) };
+    const usual = join(dirname(dirname(journal)), run);
+    const ofLane = existsSync(usual) ? undefined : this.lanes.get(run);
+    return { folder: ofLane ?? usual, start: Number(start) };
   }
 }
 

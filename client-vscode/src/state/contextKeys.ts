@@ -46,6 +46,7 @@ export function contextKeys(
     "ralphLoop.server": snapshot.server.kind,
     "ralphLoop.setup": folders.some(isSetUp),
     "ralphLoop.hasRun": folders.some(({ state }) => state?.run !== undefined),
+    "ralphLoop.hasLanes": (panel?.lanes?.rows.length ?? 0) > 0,
     // A first run leaves the room to the views that show it.
     "ralphLoop.hasHistory": hadRun || isElsewhere(snapshot) || hasEnded(snapshot),
     "ralphLoop.state": panel?.state ?? "none",

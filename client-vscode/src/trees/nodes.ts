@@ -5,7 +5,7 @@
  * selected stays so, and only rows that read otherwise are drawn again.
  */
 
-import type { IterationRow, KeptRun, RunAnywhere, TaskRow } from "../generated/protocol";
+import type { IterationRow, KeptRun, LaneRow, RunAnywhere, TaskRow } from "../generated/protocol";
 
 /** One row, of whichever kind. */
 export type Node =
@@ -13,6 +13,7 @@ export type Node =
   | TaskNode
   | IterationNode
   | OlderNode
+  | LaneNode
   | SectionNode
   | AnywhereNode
   | RunNode
@@ -58,6 +59,13 @@ export interface IterationNode extends NodeBase {
   readonly folder: string;
   readonly run: string;
   readonly row: IterationRow;
+}
+
+/** A lane of a parallel run. */
+export interface LaneNode extends NodeBase {
+  readonly kind: "lane";
+  readonly folder: string;
+  readonly row: LaneRow;
 }
 
 /** In place of iterations that are not shown one by one. */

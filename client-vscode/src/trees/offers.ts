@@ -5,13 +5,16 @@
  * really can be done the server decides when it is asked. It must never know VS Code.
  */
 
-import type { IterationRow, TaskRow } from "../generated/protocol";
+import type { IterationRow, LaneRow, TaskRow } from "../generated/protocol";
 
 export const TASK_OFFERS = ["run", "skip", "reset", "block", "unblock", "log", "commit"] as const;
 export type TaskOffer = (typeof TASK_OFFERS)[number];
 
 export const ITERATION_OFFERS = ["log", "changes", "commit", "rollBack"] as const;
 export type IterationOffer = (typeof ITERATION_OFFERS)[number];
+
+export const LANE_OFFERS = ["answer", "conflict", "folder", "log"] as const;
+export type LaneOffer = (typeof LANE_OFFERS)[number];
 
 /** What can be done with a task as it is. */
 export function taskOffers(task: TaskRow): readonly TaskOffer[] {
@@ -40,7 +43,23 @@ export function iterationOffers(row: IterationRow): readonly IterationOffer[] {
   return ITERATION_OFFERS.filter((offer) => holds[offer]);
 }
 
+/** What can be done with a lane. */
+export function laneOffers(row: LaneRow): readonly LaneOffer[] {
+  // The work tree of a lane that is closed is removed, unless something was left in it.
+  const isClosed = row.state === "merged" || row.state === "dropped";
+  const isThere = !isClosed || row.kept !== undefined;
+  const holds: Readonly<Record<LaneOffer, boolean>> = {
+    answer: row.question !== undefined,
+    conflict: !isClosed && row.conflicts.length > 0,
+    folder: isThere,
+    log: row.run !== undefined,
+  };
+  return LANE_OFFERS.filter((offer) => holds[offer]);
+}
+
 /** As menus ask for it. */
-export function offerWords(offers: readonly (TaskOffer | IterationOffer)[]): readonly string[] {
+export function offerWords(
+  offers: readonly (TaskOffer | IterationOffer | LaneOffer)[],
+): readonly string[] {
   return offers.map((offer) => `can:${offer}`);
 }

@@ -125,6 +125,8 @@ function commandOf(node: Node): vscode.Command | undefined {
             arguments: [vscode.Uri.file(node.summary), options],
           };
     }
+    case "lane":
+      return { command: "ralphLoop.laneLog", title: t("Show Log"), arguments: [node.id] };
     case "anywhere":
       return { command: "ralphLoop.runs.goTo", title: t("Open"), arguments: [node.id] };
     case "more":

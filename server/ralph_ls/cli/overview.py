@@ -90,8 +90,12 @@ def _question(root: Path, found: FoundRun) -> list[Row]:
 
 def open_question(root: Path, found: FoundRun) -> str | None:
     """The question without an answer, of the run or of the file that an earlier one left."""
+    from ralph_ls.core.loop.rules.waits import asking_lanes, question_of_lane
     from ralph_ls.store.run.halt_files import load_halt_files
 
+    if found.state.lanes:
+        asking = asking_lanes(found.state)
+        return question_of_lane(asking[0]) if asking else None
     halt = load_halt_files(root, found.state.config.paths)
     asked = found.state.question
     if halt.answer is not None or (asked is not None and asked.answer is not None):

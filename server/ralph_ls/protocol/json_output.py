@@ -22,6 +22,8 @@ from ralph_ls.protocol.run.values import (
     CommitView,
     Evidence,
     FileChange,
+    LaneState,
+    MergeProblem,
     Mode,
     Outcome,
     Phase,
@@ -271,10 +273,68 @@ class IterationDetails(WireModel):
     """None: its file was removed."""
 
 
+class LaneRow(WireModel):
+    """A lane of a parallel run as viewers list it."""
+
+    lane: int
+    task: TaskRef
+    state: LaneState
+    words: str
+    """What it does, in a few words, such as ``works`` or ``parked: …``."""
+    branch: str
+    worktree: str
+    """Absolute path; the folder is removed once the lane is merged."""
+    run: str | None = None
+    """Id of its newest run."""
+    question: str | None = None
+    """What it asks the user."""
+    options: tuple[str, ...] = ()
+    """Choices that the question itself lists."""
+    problem: MergeProblem | None = None
+    """Why its work was not merged."""
+    conflicts: tuple[str, ...] = ()
+    """Files with conflicts, relative to its work tree, at most 50."""
+    commits: int = 0
+    """Of its task on the branch."""
+    iterations: int = 0
+    """Of its runs that are over."""
+    cost_usd: float | None = None
+    """Of its runs that are over."""
+    estimated: bool = False
+    kept: str | None = None
+    """Why its work tree stays after the merge."""
+    journal: str | None = None
+    """Path of the events of ``run``; only where lanes were asked for, as by ``ralph/lanes``."""
+    start: int | None = None
+    """The newest iteration of ``run``; as ``journal``."""
+
+
+class LaneTable(WireModel):
+    """The lanes of a parallel run."""
+
+    run: str
+    branch: str
+    """Where their work is merged."""
+    most: int
+    """How many tasks are worked on at once."""
+    merged: int = 0
+    """Tasks that are merged."""
+    of: int = 0
+    """The same, and those that are still to be done."""
+    words: str
+    """All of them in a line, such as ``2 lanes: 1 working, 1 asking you · 1 parked``."""
+    rows: tuple[LaneRow, ...] = ()
+    """Those at work first, then what is parked, then what is set aside or merged."""
+
+
 class RunAnywhere(WireModel):
     """One run of the user that is live, or that waits for the user."""
 
     workspace: str
+    lane: int | None = None
+    """Number of the lane, where it is the run of one."""
+    lane_of: str | None = None
+    """Work tree of the parallel run that the lane belongs to."""
     run: str
     plan: str
     branch: str | None = None
@@ -342,6 +402,8 @@ class OpenKind(StrEnum):
     REVIEW = "review"
     APPROVAL = "approval"
     """Commands that a repository brings, and that nobody approved in their present form."""
+    PARKED = "parked"
+    """A lane of a parallel run that is kept for the user."""
 
 
 class OpenItem(WireModel):
@@ -353,6 +415,10 @@ class OpenItem(WireModel):
     """Stays the same for as long as it is open."""
     kind: OpenKind
     workspace: str
+    lane: int | None = None
+    """Number of the lane, where it is about one."""
+    lane_of: str | None = None
+    """Work tree of the parallel run that the lane belongs to."""
     run: str | None = None
     iteration: int | None = None
     since: Timestamp | None = None

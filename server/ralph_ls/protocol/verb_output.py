@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
+from ralph_ls.protocol.json_output import LaneTable
 from ralph_ls.protocol.lsp.setup import SetupFile
 from ralph_ls.protocol.plan import PlanProblem, TaskView
 from ralph_ls.protocol.run.report import Claims, Promise, Report, Usage
@@ -48,6 +49,8 @@ class StatusOutput(WireModel):
     branch: str | None = None
     """The branch it works on, where it is not the one that was checked out."""
     trouble: tuple[TroubleLine, ...] = ()
+    lanes: LaneTable | None = None
+    """Of a parallel run."""
     state: dict[str, Any] | None = None
     """All that is known of it, as ``schemas/state.schema.json`` describes it."""
     why: tuple[ShownDecision, ...] | None = None

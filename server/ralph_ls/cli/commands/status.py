@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,14 +11,18 @@ import typer
 from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_document, print_rows, print_text
+from ralph_ls.core.views.model.words import one_line
 from ralph_ls.core.views.text.run_end import agent_claims, has_trouble, last_words, trouble
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.engine.clock import SystemClock
+from ralph_ls.protocol.run.values import LaneState
+from ralph_ls.store.layout import state_root
 from ralph_ls.store.run.journal import each_event
-from ralph_ls.store.run.runs import FoundRun, read_texts
+from ralph_ls.store.run.runs import FoundRun, read_texts, with_journals
 
 if TYPE_CHECKING:
     from ralph_ls.core.views.model.decisions import Decision
+    from ralph_ls.protocol.json_output import LaneRow, LaneTable
 
 
 def status(
@@ -61,6 +66,45 @@ def show_status(found: FoundRun) -> None:
     zone, now = clock.local().tzinfo, clock.now()
     answers = status_answers(found.state, found.phase, pid=pid, zone=zone, now=now)
     print_rows([*answers[:-1], *_branch(found), *_trouble(found), answers[-1]])
+    if found.state.lanes:
+        _show_lanes(found)
+
+
+def _show_lanes(found: FoundRun) -> None:
+    from ralph_ls.cli.show.tables import SHOWN, print_table
+
+    lanes = _lanes(found)
+    if lanes is None:
+        return
+    print_text("")
+    rows = [_lane_cells(row) for row in lanes.rows[:SHOWN]]
+    print_table(f"Lanes: {lanes.words}, into {lanes.branch}", LANE_HEADINGS, rows)
+    for row in lanes.rows:
+        if row.state is LaneState.PARKED:
+            files = f": {', '.join(row.conflicts)}" if row.conflicts else ""
+            print_text(f"Lane {row.lane} is in {row.worktree}{files}")
+
+
+SHOWN_WORDS = 60
+"""Characters of what a lane does."""
+
+LANE_HEADINGS = ("Lane", "Task", "State", "Iter", "Cost")
+
+
+def _lane_cells(row: LaneRow) -> tuple[str, ...]:
+    from ralph_ls.core.views.text.summary import dollar_words
+
+    cost = "-" if row.cost_usd is None else dollar_words(row.cost_usd, estimated=row.estimated)
+    words = one_line(row.words, limit=SHOWN_WORDS)
+    return (str(row.lane), row.task.title, words, str(row.iterations or "-"), cost)
+
+
+def _lanes(found: FoundRun) -> LaneTable | None:
+    """Few runs are parallel, and what lists lanes takes long to import."""
+    from ralph_ls.core.views.panel.lanes import lane_table
+
+    shown = lane_table(found.state, found.phase, zone=SystemClock().local().tzinfo)
+    return None if shown is None else with_journals(shown, found, state_root(os.environ))
 
 
 def _branch(found: FoundRun) -> list[tuple[str, str]]:
@@ -107,6 +151,7 @@ def _emit(
         answers=dict(status_answers(state, found.phase, pid=pid)),
         branch=dict(_branch(found)).get("Branch"),
         trouble=tuple(TroubleLine(heading=one, text=text) for one, text in _trouble(found)),
+        lanes=_lanes(found) if state.lanes else None,
         state=state.model_dump(mode="json", by_alias=True, exclude_none=True),
         why=None if made is None else tuple(ShownDecision(**asdict(one)) for one in made),
     )

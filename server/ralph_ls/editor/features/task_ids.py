@@ -278,6 +278,8 @@ class QuestionAtLine:
     workspace: str
     goes_on: bool
     """Whether the run has no engine, and is taken up with the answer."""
+    task: str | None = None
+    """Of a parallel run: the task whose lane asks."""
 
 
 def register_rename(
@@ -360,13 +362,15 @@ def question_at(sight: DocumentSnapshot, line: int) -> QuestionAtLine | None:
     if waits is None or action is None or seen.file is FileKind.BLOCKED:
         return None
     # The lens that says so is above the first line, too.
-    lines = {0, document_positions(seen).span_of_start(waits.start).line}
+    at = document_positions(seen)
+    lines = {0, at.span_of_task(at.task_of_halt(waits)).line}
     if seen.file is FileKind.PLAN and line not in lines:
         return None
     return QuestionAtLine(
         where=sight.columns().whole_line(line),
         workspace=sight.workspace,
         goes_on=action.arguments.get("continue") is True,
+        task=waits.task,
     )
 
 
@@ -377,6 +381,7 @@ async def _answer(workspaces: Workspaces, asked: QuestionAtLine, text: str) -> N
     from ralph_ls.protocol.lsp.methods import ANSWER, METHODS
 
     given = {"workspace": asked.workspace, "text": text, "continue": asked.goes_on}
+    given |= {} if asked.task is None else {"task": asked.task}
     params = cast("AnswerParams", read_params(METHODS[ANSWER], given))
     reply = await control.answer(workspaces, params)
     if not reply.accepted:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -34,6 +35,7 @@ from ralph_ls.protocol.lsp.methods import (
 )
 from ralph_ls.protocol.lsp.row_methods import ChangesResult, FileAtResult, RollbackResult
 from ralph_ls.store.external.git_objects import file_at
+from ralph_ls.store.layout import state_root
 from ralph_ls.store.run import steering
 from ralph_ls.store.run.ancestry import require_outside
 from ralph_ls.store.run.iterations import changes_of
@@ -44,7 +46,7 @@ from ralph_ls.store.run.launch import (
     run_to_end,
     start_detached,
 )
-from ralph_ls.store.run.steering import CommandContext, CommandOutcome
+from ralph_ls.store.run.steering import CommandContext, CommandOutcome, lane_context
 
 Steer = Callable[[CommandContext], CommandOutcome]
 
@@ -81,8 +83,14 @@ async def reset(workspaces: Workspaces, params: ResetParams) -> ReplyResult:
 
 async def answer(workspaces: Workspaces, params: AnswerParams) -> ReplyResult:
     """``ralph/answer``."""
-    steer = partial(steering.answer, text=params.text.strip())
+    root = state_root(workspaces.environment)
+    steer = partial(_answer, text=params.text.strip(), task=params.task, root=root)
     return await _steer(workspaces, params, steer, go_on=params.go_on)
+
+
+def _answer(context: CommandContext, *, text: str, task: str | None, root: Path) -> CommandOutcome:
+    """To the run, or to that of the lane that has a task."""
+    return steering.answer(context if task is None else lane_context(context, task, root), text)
 
 
 async def note(workspaces: Workspaces, params: NoteParams) -> ReplyResult:
@@ -162,6 +170,7 @@ def _overrides(params: StartParams) -> dict[str, Any]:
         "agent": params.agent,
         "paths.plan": params.plan,
         "task": params.task,
+        "parallel": params.parallel,
         "timeouts.iteration": params.timeout,
         "on_halt": None if params.on_halt is None else params.on_halt.value,
         "mode": FirstMode.PLAN.value if params.replan else None,

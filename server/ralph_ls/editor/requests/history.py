@@ -16,6 +16,7 @@ from ralph_ls.core.plurals import count_of
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.redaction.secret_names import secrets_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.panel.lanes import lane_table
 from ralph_ls.core.views.panel.rows import MAX_ROWS, measured_rows, with_roll_back, with_undone
 from ralph_ls.core.views.report.dashboard import clean_run, kept_run, with_clean_texts
 from ralph_ls.editor.requests.control import trusted_workspace
@@ -28,6 +29,8 @@ from ralph_ls.protocol.lsp.row_methods import (
     InspectParams,
     IterationsParams,
     IterationsResult,
+    LanesParams,
+    LanesResult,
     MaintainParams,
     MaintainResult,
     RunsParams,
@@ -41,7 +44,7 @@ from ralph_ls.store.layout import StateFolder, state_root
 from ralph_ls.store.run.iterations import read_rollbacks
 from ralph_ls.store.run.launch import parse_refusal, run_to_end
 from ralph_ls.store.run.lock import is_held
-from ralph_ls.store.run.runs import find_run, runs_anywhere
+from ralph_ls.store.run.runs import find_run, runs_anywhere, with_journals
 from ralph_ls.store.run.state_index import every_worktree
 
 if TYPE_CHECKING:
@@ -116,6 +119,22 @@ async def iterations(workspaces: Workspaces, params: IterationsParams) -> Iterat
     await workspaces.ready()
     view = workspaces.named(params.workspace)
     return await run_in_thread(partial(_page, view, params), name="iterations")
+
+
+async def lanes(workspaces: Workspaces, params: LanesParams) -> LanesResult:
+    """``ralph/lanes``: what the panel has of them, and where their runs are."""
+    await workspaces.ready()
+    view = workspaces.named(params.workspace)
+    root, zone = state_root(workspaces.environment), workspaces.now().astimezone().tzinfo
+
+    def read() -> LanesResult:
+        found = find_run(view.worktree, view.folders.state)
+        if found is None:
+            return LanesResult()
+        shown = lane_table(found.state, found.phase, zone=zone)
+        return LanesResult(lanes=None if shown is None else with_journals(shown, found, root))
+
+    return await run_in_thread(read, name="lanes")
 
 
 def _page(view: WorkspaceView, params: IterationsParams) -> IterationsResult:
@@ -218,6 +237,7 @@ HANDLERS: Mapping[str, Callable[[Workspaces, Any], Awaitable[WireModel]]] = Mapp
         "runs": runs,
         "anywhere": anywhere,
         "iterations": iterations,
+        "lanes": lanes,
         "inspect": inspect,
         "maintain": maintain,
     }

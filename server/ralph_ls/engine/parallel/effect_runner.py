@@ -7,6 +7,7 @@ Every effect can be performed again after an engine that died in the middle of i
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -149,6 +150,8 @@ class LaneEffectRunner(EffectRunner):
         self._starter = LaneStarter(workspace.files.folder / "lanes.err")
         self._trees = asyncio.Lock()
         """Held while work trees and branches change."""
+        self._orders: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Held while a lane gets an order, so that it gets them in their order."""
         self._followed: dict[str, FollowedRun] = {}
         self._processes: list[RunningProcess] = []
         self._is_stopping = False
@@ -534,9 +537,10 @@ class LaneEffectRunner(EffectRunner):
 
     async def _steer(self, effect: SteerLane, run: RunState) -> None:
         view = _view(run, effect.task)
-        with suppress(RalphError):
-            # A run that has ended meanwhile needs no order any more.
-            await asyncio.to_thread(self._order, effect, view)
+        async with self._orders[effect.task]:
+            with suppress(RalphError):
+                # A run that has ended meanwhile needs no order any more.
+                await asyncio.to_thread(self._order, effect, view)
 
     def _order(self, effect: SteerLane, view: LaneView) -> None:
         lane = self._lane_of(view)

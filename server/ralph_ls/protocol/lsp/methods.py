@@ -31,6 +31,8 @@ from ralph_ls.protocol.lsp.row_methods import (
     InspectParams,
     IterationsParams,
     IterationsResult,
+    LanesParams,
+    LanesResult,
     MaintainParams,
     MaintainResult,
     ResetTaskParams,
@@ -60,7 +62,7 @@ from ralph_ls.protocol.lsp.setup import (
     ValidateSetupParams,
     ValidateSetupResult,
 )
-from ralph_ls.protocol.run.commands import MAX_TEXT
+from ralph_ls.protocol.run.commands import MAX_TEXT, TaskId
 from ralph_ls.protocol.run.events import Event, UnknownEvent
 from ralph_ls.protocol.run.messages import AgentMessage
 from ralph_ls.protocol.run.state import RunState
@@ -87,6 +89,7 @@ DASHBOARD = "ralph/dashboard"
 RUNS = "ralph/runs"
 ANYWHERE = "ralph/anywhere"
 ITERATIONS = "ralph/iterations"
+LANES = "ralph/lanes"
 INSPECT = "ralph/inspect"
 MAINTAIN = "ralph/maintain"
 VALIDATE_SETUP = "ralph/validateSetup"
@@ -146,6 +149,8 @@ class StartParams(WorkspaceParams):
     timeout: Duration | None = None
     """Of one iteration."""
     on_halt: OnHalt | None = None
+    parallel: int | None = Field(default=None, ge=1)
+    """How many tasks are worked on at once, each in a lane."""
     replan: bool = False
     """Rewrite the plan first; what is in progress is reopened."""
     resume: bool = False
@@ -180,6 +185,8 @@ class AnswerParams(WorkspaceParams):
     """Answer the open question."""
 
     text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
+    task: TaskId | None = None
+    """Of a parallel run: the task whose lane asks; None: the only lane that asks."""
     go_on: bool = Field(default=False, alias="continue")
     """Whether a run whose engine is gone is taken up by a new one, which has the answer."""
 
@@ -379,6 +386,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(RUNS, RunsParams, RunsResult, changes=False),
             _request(ANYWHERE, AnywhereParams, RunsEverywhere, changes=False),
             _request(ITERATIONS, IterationsParams, IterationsResult, changes=False),
+            _request(LANES, LanesParams, LanesResult, changes=False),
             _request(INSPECT, InspectParams, TextResult, changes=False),
             _request(MAINTAIN, MaintainParams, MaintainResult, changes=True),
             _request(SETUP_CHOICES, SetupChoicesParams, SetupChoicesResult, changes=False),

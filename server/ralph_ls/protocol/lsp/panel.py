@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
+from ralph_ls.protocol.json_output import LaneTable
 from ralph_ls.protocol.plan import PlanProblem, TaskView
 from ralph_ls.protocol.run.values import BreakerState, Outcome
 
@@ -85,7 +86,7 @@ class Card(WireModel):
     """A stable kebab-case name: ``question-waiting``, ``run-blocked``, ``plan-blocked``,
     ``breaker-open``, ``run-stuck``, ``engine-gone``, ``run-fatal``, ``run-paused``,
     ``run-review``, ``run-ready``, ``run-stops``, ``breaker-half-open``, ``run-waits``,
-    ``run-complete`` or ``run-ended``."""
+    ``run-complete``, ``run-ended`` or ``lanes-parked``."""
     tone: Tone
     title: str
     text: str = ""
@@ -137,6 +138,8 @@ class TaskRow(TaskView):
     """The open question is about it."""
     blocks: bool = False
     """The open blocker is about it."""
+    lane: int | None = None
+    """Of a parallel run: number of the lane that has it."""
     skipped: bool = False
     """The user wants it skipped for as long as the run lasts."""
     can_block: bool = True
@@ -203,6 +206,8 @@ class QuestionView(WireModel):
     asked_at: Timestamp | None = None
     task: str | None = None
     """Id of the task that it is about."""
+    lane: int | None = None
+    """Of a parallel run: number of the lane that asks, so that the answer names its task."""
     line: int = 0
     """Where it is shown in the plan, from 0."""
     answer: str | None = None
@@ -255,6 +260,8 @@ class Panel(WireModel):
     question: QuestionView | None = None
     rows: tuple[IterationRow, ...] = ()
     """Newest first, at most 200."""
+    lanes: LaneTable | None = None
+    """Of a parallel run."""
 
 
 class PlanRows(WireModel):

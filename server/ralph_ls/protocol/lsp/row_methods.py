@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ralph_ls.protocol.base import StrictWireModel, WireModel, WorkspaceParams
 from ralph_ls.protocol.dashboard import DashboardRun
-from ralph_ls.protocol.json_output import RunAnywhere
+from ralph_ls.protocol.json_output import LaneTable, RunAnywhere
 from ralph_ls.protocol.lsp.panel import IterationRow
 from ralph_ls.protocol.run.commands import TaskId
 from ralph_ls.protocol.run.values import CommitView, FileChange
@@ -80,6 +80,17 @@ class RunsResult(WireModel):
     """Newest first."""
     anywhere: tuple[RunAnywhere, ...] = ()
     """The user's live and waiting runs in all work trees, as ``ralph ps`` lists them."""
+
+
+class LanesParams(WorkspaceParams):
+    """Ask for the lanes of the newest run of a work tree."""
+
+
+class LanesResult(WireModel):
+    """The lanes of a parallel run."""
+
+    lanes: LaneTable | None = None
+    """None: there is no run, or it is not parallel."""
 
 
 class IterationsParams(WorkspaceParams):

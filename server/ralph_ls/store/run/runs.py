@@ -29,16 +29,16 @@ from ralph_ls.protocol.run.state import CurrentIteration, IterationFacts, RunSta
 from ralph_ls.protocol.run.values import Phase
 from ralph_ls.protocol.version import SCHEMA_VERSION
 from ralph_ls.store.files import PRIVATE_FILE, open_regular_unbuffered, read_if_there, write_atomic
-from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree
+from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree, find_worktree
 from ralph_ls.store.run.follow import Tail
 from ralph_ls.store.run.journal import PART, JournalReader, each_event
 from ralph_ls.store.run.lock import LockOwner, is_held, read_owner
-from ralph_ls.store.run.state_index import belongs_to
+from ralph_ls.store.run.state_index import belongs_to, find_state, root_of
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from ralph_ls.protocol.json_output import RunAnywhere
+    from ralph_ls.protocol.json_output import LaneTable, RunAnywhere
 
 FOLD_VERSION = 1
 """Increase it when the same journal folds to another state, history or rows than before."""
@@ -285,17 +285,91 @@ def runs_anywhere(
     from ralph_ls.core.views.text.status import run_anywhere
 
     found = [
-        run_anywhere(
-            one.state,
-            one.phase,
-            workspace=str(worktree.root),
-            pid=one.owner.pid if one.owner is not None and one.live else None,
-            zone=zone,
+        _with_origin(
+            run_anywhere(
+                one.state,
+                one.phase,
+                workspace=str(worktree.root),
+                pid=one.owner.pid if one.owner is not None and one.live else None,
+                zone=zone,
+            ),
+            lane_origin(worktree, state),
         )
-        for worktree, _, one in newest_runs(places, load=load)
+        for worktree, state, one in newest_runs(places, load=load)
+    ]
+    parents = {run.workspace: run for run in found if run.lane_of is None}
+    # What a lane needs is among the needs of its parallel run, so it is listed once.
+    needy = {path for path, run in parents.items() if run.needs}
+    found = [
+        run.model_copy(update={"needs": None}) if run.lane_of in needy else run for run in found
     ]
     waiting = [run for run in found if run.live or run.needs]
-    return sorted(waiting, key=lambda run: (not run.live, -_moment(run.started_at)))
+
+    def place(run: RunAnywhere) -> tuple[bool, float, int]:
+        """Lanes are behind their parallel run."""
+        first = parents.get(run.lane_of or run.workspace, run)
+        return not first.live, -_moment(first.started_at), run.lane or 0
+
+    return sorted(waiting, key=place)
+
+
+def _with_origin(run: RunAnywhere, origin: LaneOrigin | None) -> RunAnywhere:
+    if origin is None:
+        return run
+    return run.model_copy(update={"lane": origin.number, "lane_of": str(origin.root)})
+
+
+def lane_place(path: str, root: Path) -> tuple[Worktree, StateFolder]:
+    """Work tree and state of a lane; raises ``WorkspaceMissing`` where the lane is removed."""
+    worktree = find_worktree(Path(path))
+    return worktree, find_state(root, worktree)
+
+
+def with_journals(table: LaneTable, found: FoundRun, root: Path) -> LaneTable:
+    """The lanes with the place of their newest runs: with the parallel run once they are merged."""
+    kept = StateFolder(folder=found.files.folder.parent.parent)
+    rows = []
+    for row in table.rows:
+        files = None if row.run is None else _files_of_lane(row.worktree, row.run, kept, root)
+        start = None if files is None else load_state(files).start
+        place = (
+            {} if not start or files is None else {"journal": str(files.journal), "start": start}
+        )
+        rows.append(row.model_copy(update=place))
+    return table.model_copy(update={"rows": tuple(rows)})
+
+
+def _files_of_lane(path: str, run: str, kept: StateFolder, root: Path) -> RunFiles | None:
+    if kept.run(run).journal.exists():
+        return kept.run(run)
+    with contextlib.suppress(RalphError, OSError):
+        return lane_place(path, root)[1].run(run)
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneOrigin:
+    """The parallel run that a work tree is a lane of."""
+
+    number: int
+    root: Path
+    """Work tree of that run."""
+
+
+def lane_origin(worktree: Worktree, state: StateFolder) -> LaneOrigin | None:
+    """Where a lane comes from, by its place below the state of its parallel run; None for any other
+    work tree.
+    """
+    run, lanes = worktree.root.parent, worktree.root.parent.parent
+    parent = StateFolder(folder=lanes.parent)
+    is_below = lanes.name == "lanes" and parent.folder.parent == state.folder.parent.resolve()
+    home = root_of(parent) if is_below else None
+    if home is None:
+        return None
+    known = load_state(parent.run(run.name)).lanes
+    numbers = (one.lane for one in known if Path(one.worktree).name == worktree.root.name)
+    number = next(numbers, None)
+    return None if number is None else LaneOrigin(number=number, root=home)
 
 
 def _moment(at: datetime | None) -> float:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ralph_ls.core.plan.model import PlanKind
@@ -37,7 +38,7 @@ from ralph_ls.store.run.inbox import (
     queue_reset,
     send_command,
 )
-from ralph_ls.store.run.runs import FoundRun, find_run
+from ralph_ls.store.run.runs import FoundRun, find_run, lane_place
 from ralph_ls.store.run.state_index import live_lanes
 
 if TYPE_CHECKING:
@@ -73,6 +74,19 @@ class CommandOutcome:
     def hint(self) -> str:
         """The next step without an engine."""
         return start_hint(can_resume=self.can_resume)
+
+
+def lane_context(context: CommandContext, task: str, root: Path) -> CommandContext:
+    """The same for the lane that has a task in the newest run, which is parallel.
+
+    ``root`` is the state root. Raises ``UsageError`` where no lane has it.
+    """
+    found = require_run(context)
+    lane = next((one for one in found.state.lanes if one.task.id == task), None)
+    if lane is None:
+        raise UsageError(f"no lane of run {found.state.run} has the task {task}")
+    worktree, state = lane_place(lane.worktree, root)
+    return replace(context, worktree=worktree, state=state)
 
 
 def stop(context: CommandContext, *, now: bool = False) -> CommandOutcome:

@@ -37,7 +37,7 @@ def ps_verb(as_json: Json = False) -> None:
         return
     print_table("Your runs", HEADINGS, [_cells(run) for run in found])
     for run in (one for one in found if one.needs):
-        print_text(f"{short_path(run.workspace)}: {run.next}")
+        print_text(f"{place_words(run.workspace, run.lane, run.lane_of)}: {run.next}")
 
 
 def newest_runs() -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
@@ -58,14 +58,24 @@ def short_path(path: str) -> str:
     return path
 
 
+def place_words(path: str, lane: int | None, lane_of: str | None) -> str:
+    """The path of a work tree; of a lane ``lane 2 of`` that of its parallel run."""
+    return short_path(path) if lane_of is None else f"lane {lane} of {short_path(lane_of)}"
+
+
+def _shortened(path: str, lane_of: str | None) -> str:
+    start = "" if lane_of is None else path[: path.index(" of ") + 4]
+    return f"{start}…{path[1 + len(start) - SHOWN_PATH :]}"
+
+
 def _cells(run: RunAnywhere) -> tuple[str, ...]:
     from ralph_ls.core.views.model.control_chars import escape_control_chars
     from ralph_ls.core.views.text.summary import dollar_words
 
-    path = short_path(run.workspace)
+    path = place_words(run.workspace, run.lane, run.lane_of)
     limit = "" if run.max_iterations is None else f"/{run.max_iterations}"
     cells = (
-        path if len(path) <= SHOWN_PATH else f"…{path[1 - SHOWN_PATH :]}",
+        path if len(path) <= SHOWN_PATH else _shortened(path, run.lane_of),
         run.phase.value,
         f"{run.iteration}{limit}",
         "-" if run.task is None else run.task.title,

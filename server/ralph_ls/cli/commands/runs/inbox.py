@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from ralph_ls.cli.commands.runs.everywhere import newest_runs, short_path
+from ralph_ls.cli.commands.runs.everywhere import newest_runs, place_words
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_text, write_json
 from ralph_ls.core.suggestions import did_you_mean
@@ -26,7 +26,7 @@ from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.json_output import OpenItem, OpenItems, OpenKind
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
-from ralph_ls.store.run.runs import FoundRun
+from ralph_ls.store.run.runs import FoundRun, lane_origin
 from ralph_ls.store.run.state_index import find_state
 
 LISTED = "inbox.json"
@@ -90,7 +90,8 @@ def _show(item: OpenItem) -> None:
         now = SystemClock().local()
         when = f" · {clock_words(item.since, since=now, zone=now.tzinfo)}"
     iteration = "" if item.iteration is None else f" · iteration {item.iteration}"
-    print_text(f"{item.number}  {item.kind.value} · {short_path(item.workspace)}{iteration}{when}")
+    where = place_words(item.workspace, item.lane, item.lane_of)
+    print_text(f"{item.number}  {item.kind.value} · {where}{iteration}{when}")
     is_question = item.kind is OpenKind.QUESTION
     for line in question_lines(item.text) if is_question else item.text.splitlines():
         print_text(f"   {line}".rstrip())
@@ -113,7 +114,7 @@ def _open_items() -> tuple[OpenItem, ...]:
 
 def _items_of(worktree: Worktree, state: StateFolder, found: FoundRun) -> Iterator[OpenItem]:
     from ralph_ls.cli.overview import open_question, unapproved_keys
-    from ralph_ls.core.loop.rules.waits import REVIEW, parked_words
+    from ralph_ls.core.loop.rules.waits import REVIEW, is_parked_for_user, parked_words
     from ralph_ls.core.views.panel.question import listed_choices
     from ralph_ls.protocol.run.values import Phase
     from ralph_ls.store.run.halt_files import load_halt_files
@@ -122,8 +123,11 @@ def _items_of(worktree: Worktree, state: StateFolder, found: FoundRun) -> Iterat
     since = run.end.at if run.end is not None else run.phase_since
     inside = f"cd {shlex.quote(root)} && ralph"
 
+    origin = lane_origin(worktree, state)
+    of_lane = {} if origin is None else {"lane": origin.number, "lane_of": str(origin.root)}
+
     def item(kind: OpenKind, text: str, command: str, **more: object) -> OpenItem:
-        values = {"iteration": run.iteration or None, "since": since, **more}
+        values = {"iteration": run.iteration or None, "since": since, **of_lane, **more}
         key = f"{run.run} {kind.value} {values['since'] or text}"
         return OpenItem.model_validate(
             {"number": 0, "key": key, "kind": kind, "workspace": root, "run": run.run}
@@ -132,7 +136,8 @@ def _items_of(worktree: Worktree, state: StateFolder, found: FoundRun) -> Iterat
         )
 
     with contextlib.suppress(RalphError, OSError):
-        question = open_question(worktree.root, found)
+        # That of a lane is listed with the lane.
+        question = None if run.lanes else open_question(worktree.root, found)
         if question is not None:
             asked = run.question
             yield item(
@@ -148,6 +153,12 @@ def _items_of(worktree: Worktree, state: StateFolder, found: FoundRun) -> Iterat
             yield item(OpenKind.BLOCKER, blocked, f"{inside} resume")
     if found.phase is Phase.PARKED and run.phase_reason == REVIEW:
         yield item(OpenKind.REVIEW, parked_words(run), f"{inside} resume")
+    for lane in run.lanes:
+        if is_parked_for_user(lane):
+            text = f"{lane.task.title}: {lane.message}\nin {lane.worktree}"
+            command = "resume" if found.live else "run --resume"
+            more = {"since": lane.ended_at, "iteration": None, "lane": lane.lane}
+            yield item(OpenKind.PARKED, text, f"{inside} {command}", **more, lane_of=root)
     missing = unapproved_keys(worktree, state)
     if missing:
         text = ", ".join(missing)
@@ -179,7 +190,8 @@ def _answer(number: int | None, text: str, *, as_json: bool) -> None:
     item = _item_at(number)
     if item.kind is not OpenKind.QUESTION:
         raise UsageError(f"{number} is not a question ({item.kind.value}); type: {item.command}")
-    _send(Path(item.workspace), answer_of(item.options, text), as_json=as_json)
+    words = answer_of(item.options, text)
+    _send(Path(item.workspace), words, lane_of=item.lane_of, as_json=as_json)
 
 
 def _item_at(number: int) -> OpenItem:
@@ -196,7 +208,7 @@ def _item_at(number: int) -> OpenItem:
     return found[0]
 
 
-def _send(root: Path, words: str, *, as_json: bool) -> None:
+def _send(root: Path, words: str, *, lane_of: str | None, as_json: bool) -> None:
     from ralph_ls.cli.commands.steer import report_reply
     from ralph_ls.store.run import steering
     from ralph_ls.store.run.steering import CommandContext
@@ -211,4 +223,6 @@ def _send(root: Path, words: str, *, as_json: bool) -> None:
     done = steering.answer(context, words)
     report_reply(done.reply, as_json=as_json)
     if done.waits and not as_json:
-        print_text(f"Continue: cd {shlex.quote(str(root))} && {done.hint.partition(': ')[2]}")
+        # A lane is continued by its parallel run.
+        command = done.hint.partition(": ")[2] if lane_of is None else "ralph run --resume"
+        print_text(f"Continue: cd {shlex.quote(lane_of or str(root))} && {command}")

@@ -23,6 +23,7 @@ from ralph_ls.core.loop.parallel.lanes import (
     live_lanes,
     park,
     repairing,
+    resolving,
 )
 from ralph_ls.core.loop.parallel.schedule import ready_tasks
 from ralph_ls.core.loop.parallel.shares import running_besides, share_of_limits
@@ -44,21 +45,21 @@ def advance(draft: StepDraft) -> None:
     """Do all that has become possible."""
     if draft.run.phase is Phase.ENDED:
         return
-    _end_deferral(draft)
-    _merge_next(draft)
     if draft.run.phase is not Phase.STOPPING:
         _stop_stuck(draft)
     if _may_open(draft):
         _share_usage_limit(draft)
         _continue_lanes(draft)
         _open_new_lanes(draft)
+    _end_deferral(draft)
+    _merge_next(draft)
     settle(draft)
 
 
 def _end_deferral(draft: StepDraft) -> None:
     """Once no lane resolves conflicts, the merges that waited for it are due."""
     facts = draft.state.branch
-    if facts.deferred and repairing(draft) is None:
+    if facts.deferred and resolving(draft) is None:
         draft.hold_branch(replace(facts, deferred=frozenset()))
 
 
@@ -81,7 +82,7 @@ def _merge_next(draft: StepDraft) -> None:
     # what they resolved must not conflict again.
     due.sort(key=lambda one: (one.state is not LaneState.MERGING, one.problem is None))
     if due:
-        task, repair = due[0].task.id, repairing(draft)
+        task, repair = due[0].task.id, resolving(draft)
         is_other = repair is not None and repair.task.id != task
         draft.hold_branch(replace(facts, merging=task))
         paths = repair.paths if repair is not None and is_other else ()

@@ -58,6 +58,16 @@ def repairing(draft: StepDraft) -> LaneView | None:
     return next(begun, None)
 
 
+def resolving(draft: StepDraft) -> LaneView | None:
+    """The lane that resolves conflicts, or the one that is to do it next."""
+    pending = (
+        one
+        for one in draft.run.lanes
+        if one.state is LaneState.WORKING and one.problem is MergeProblem.CONFLICT
+    )
+    return repairing(draft) or next(pending, None)
+
+
 def free_number(run: RunState) -> int:
     """The lowest number that no active lane has."""
     taken = {one.lane for one in active_lanes(run)}

@@ -96,7 +96,7 @@ def step_parallel(state: LoopState, given: Input | LaneInput, now: datetime) -> 
         _dispatch(draft, given)
         if not draft.is_ignored:
             advance(draft)
-    if draft.run.phase is Phase.ENDED:
+    if draft.run.phase is Phase.ENDED and not draft.is_ignored:
         draft.expect(Awaits.NOTHING)
     return draft.finish()
 
@@ -140,14 +140,6 @@ def _find_run(draft: StepDraft, lane: LaneView) -> None:
         draft.order(SteerLane(task=task, verb="stop", by="ralph run"))
         park(draft, lane, "the limits of the run are reached")
         return
-    if lane.run is not None:
-        # Where it is alive, it has what it was given.
-        limits = replace(
-            limits,
-            iterations=lane.limit or limits.iterations,
-            tokens=lane.max_tokens or limits.tokens,
-            cost_usd=lane.max_cost_usd or limits.cost_usd,
-        )
     open_lane(draft, task, limits, resume=lane.run is not None)
 
 

@@ -27,7 +27,8 @@ COST_STEPS = 10_000
 def share_of_limits(draft: StepDraft, own: LaneView | None = None) -> LaneLimits | None:
     """What another run may use; None where nothing is left, or others have what is left.
 
-    ``own`` is the lane that the share is for: what it was given before is free again.
+    ``own`` is the lane that the share is for. Where its run has not ended, it keeps what it was
+    given: it may be alive, and may have used it.
     """
     run, config = draft.run, draft.config
     seconds = active_seconds(run, draft.now)
@@ -42,10 +43,11 @@ def share_of_limits(draft: StepDraft, own: LaneView | None = None) -> LaneLimits
     if any(left is not None and left <= 0 for left in (iterations, tokens, costs)):
         return None
     limit = config.max_duration
+    kept = _kept_share(own)
     return LaneLimits(
-        iterations=None if iterations is None else ceil(iterations / parts),
-        tokens=None if tokens is None else max(1, tokens // parts),
-        cost_usd=None if costs is None else _part_of_cost(costs, parts),
+        iterations=None if iterations is None else kept.iterations or ceil(iterations / parts),
+        tokens=None if tokens is None else kept.tokens or max(1, tokens // parts),
+        cost_usd=None if costs is None else kept.cost_usd or _part_of_cost(costs, parts),
         seconds=None if limit is None else max(1.0, limit - seconds),
     )
 
@@ -67,14 +69,15 @@ def _lent_shares(draft: StepDraft, own: LaneView | None) -> list[LaneLimits]:
     A lane that is parked because its engine died has not reported anything, and may have used it.
     """
     opening = draft.state.branch.opening
-    return [
-        opening[one.task.id]
-        if one.task.id in opening
-        else LaneLimits(iterations=one.limit, tokens=one.max_tokens, cost_usd=one.max_cost_usd)
-        for one in draft.run.lanes
-        if (own is None or one.task.id != own.task.id)
-        and (one.task.id in opening or (one.run is not None and one.end is None))
-    ]
+    others = (one for one in draft.run.lanes if own is None or one.task.id != own.task.id)
+    return [opening.get(one.task.id) or _kept_share(one) for one in others]
+
+
+def _kept_share(lane: LaneView | None) -> LaneLimits:
+    """What the lane was given for a run that has not ended."""
+    if lane is None or lane.run is None or lane.end is not None:
+        return LaneLimits()
+    return LaneLimits(iterations=lane.limit, tokens=lane.max_tokens, cost_usd=lane.max_cost_usd)
 
 
 def _left(limit: Number | None, used: Number, lent: Iterable[Number | None]) -> Number | None:

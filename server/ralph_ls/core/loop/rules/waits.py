@@ -10,7 +10,7 @@ from __future__ import annotations
 from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config
-from ralph_ls.protocol.run.state import Blocker, RunState
+from ralph_ls.protocol.run.state import Blocker, LaneView, RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, LaneState
 
 REVIEW = "review"
@@ -85,11 +85,35 @@ def parked_words(run: RunState) -> str:
     return f"a reset: {why}" if why else "a reset"
 
 
+def question_of_lane(lane: LaneView) -> str | None:
+    """What a lane asks, also where its run has ended with the question; None where it does not."""
+    if lane.state is LaneState.PARKED and lane.end is EndReason.DECIDE:
+        return lane.message
+    return lane.question if lane.end is None else None
+
+
+def is_parked_for_user(lane: LaneView) -> bool:
+    """Whether a lane is parked for something else than an answer."""
+    return lane.state is LaneState.PARKED and question_of_lane(lane) is None
+
+
+def asking_lanes(run: RunState) -> tuple[LaneView, ...]:
+    """The lanes of a parallel run that ask something, in the order of their tasks."""
+    return tuple(one for one in run.lanes if question_of_lane(one) is not None)
+
+
+def lanes_need_user(run: RunState) -> bool:
+    """Whether a lane asks or is parked, while the others may continue."""
+    return any(
+        one.state is LaneState.PARKED or question_of_lane(one) is not None for one in run.lanes
+    )
+
+
 def _lane_words(run: RunState) -> str:
-    """What the lanes of a parked parallel run need."""
-    asking = [one for one in run.lanes if one.question is not None and one.end is None]
+    """What the lanes of a parallel run need."""
+    asking = asking_lanes(run)
     if asking:
-        words = f"an answer to: {asking[0].question} (lane {asking[0].lane})"
+        words = f"an answer to: {question_of_lane(asking[0])} (lane {asking[0].lane})"
         return words if len(asking) == 1 else f"{words}, and {len(asking) - 1} more"
     parked = [one for one in run.lanes if one.state is LaneState.PARKED]
     if parked:

@@ -177,8 +177,9 @@ def _set_aside_tasks(at: DocumentPositions) -> Iterator[Diagnostic]:
 def _question(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
     if (waits := open_question(context)) is not None:
         message = f"{_halt_origin(waits)} asks: {waits.text}"
-        span, link = at.span_of_start(waits.start), _cause(at, waits.start, waits.iteration)
-        if context.file is FileKind.PLAN and context.state is not None:
+        span = at.span_of_task(at.task_of_halt(waits))
+        link = _cause(at, waits.start, waits.iteration)
+        if context.file is FileKind.PLAN and context.state is not None and waits.lane is None:
             link = f"file:{context.state.config.paths.decide}"
         severity = _in_halt_file(context, Severity.WARNING)
         yield _at(span, severity, DiagnosticCode.QUESTION_WAITING, message, link)
@@ -391,6 +392,8 @@ def _is_newest(state: RunState, start: int) -> bool:
 
 
 def _halt_origin(waits: OpenHalt) -> str:
+    if waits.lane is not None:
+        return f"lane {waits.lane}"
     return "the loop" if waits.iteration is None else f"iteration {waits.iteration}"
 
 

@@ -76,7 +76,7 @@ def _task(context: DocumentContext, at: DocumentPositions, task: Task) -> Iterat
         yield f"- Blocked by: {_plain(task.blocked_by)}"
     yield from _review(context, task)
     waits = open_question(context)
-    if waits is not None and at.task_of(waits.start) == task:
+    if waits is not None and at.task_of_halt(waits) == task:
         yield f"- Asks: {_plain(waits.text)}"
     blocks = open_blocker(context)
     if blocks is not None and at.task_of(blocks.start) == task:

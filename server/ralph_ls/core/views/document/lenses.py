@@ -45,6 +45,7 @@ from ralph_ls.core.views.model.words import (
     minutes_words,
     one_line,
 )
+from ralph_ls.core.views.panel.lanes import lane_task_words
 from ralph_ls.core.views.text.status import wait_words
 from ralph_ls.core.views.text.summary import cost_words, is_estimated, limit_words, tokens_words
 from ralph_ls.protocol.lsp.options import TaskLenses
@@ -256,15 +257,36 @@ def hints(context: DocumentContext) -> tuple[Hint, ...]:
     """All hints of one file, by line. Total.
 
     Only the newest run is known: a task that was done before, or ticked by the user, has none.
+    Of a parallel run, tasks in lanes have one while they are open in this text.
     """
     known = context.history.completions
     at = document_positions(context)
     tasks = context.plan.some(ids=set(known)) if known else ()
-    return tuple(
+    finished = [
         _hint(context, known[task.id], _place(at, task))
         for task in tasks
         if task.state is TaskState.DONE
-    )
+    ]
+    return tuple(sorted((*finished, *_lane_hints(context, at)), key=lambda hint: hint.line))
+
+
+def _lane_hints(context: DocumentContext, at: DocumentPositions) -> Iterator[Hint]:
+    """What the lanes of a parallel run have made of the open tasks.
+
+    Its branch has the ticks, and the plan of the work tree gets them once that is merged.
+    """
+    state = context.state
+    if state is None or not state.lanes:
+        return
+    tasks = at.tasks({lane.task.id for lane in state.lanes})
+    for lane in state.lanes:
+        task = tasks.get(lane.task.id)
+        words = lane_task_words(state, lane, context.phase)
+        if task is None or task.state is TaskState.DONE or not words:
+            continue
+        span = _place(at, task)
+        text = one_line(words, limit=SHOWN_REASON)
+        yield Hint(line=span.line, column=span.end, text=text, tooltip=words)
 
 
 def _place(at: DocumentPositions, task: Task) -> TextSpan:

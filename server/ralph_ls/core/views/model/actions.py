@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ralph_ls.core.loop.rules.waits import is_parked_for_user
 from ralph_ls.core.plan.queries import count_tasks
 from ralph_ls.core.views.model.document_context import (
     DocumentContext,
@@ -18,7 +19,7 @@ from ralph_ls.core.views.model.document_context import (
     open_question,
 )
 from ralph_ls.protocol.lsp.panel import Action, Verb
-from ralph_ls.protocol.run.values import EndReason, Phase
+from ralph_ls.protocol.run.values import EndReason, LaneState, Phase
 
 WORKING_PHASES = frozenset(
     {Phase.STARTING, Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase.WAITING}
@@ -31,12 +32,12 @@ def answer_action(context: DocumentContext) -> Action | None:
     if open_question(context) is None:
         return None
     title = f"Answer{_and_continue(context)}…"
-    return Action(title=title, verb=Verb.ANSWER, arguments=_resume_arguments(context))
+    return Action(title=title, verb=Verb.ANSWER, arguments=_answer_arguments(context))
 
 
 def choice_action(context: DocumentContext, title: str, choice: str) -> Action:
     """Answer the open question with one of its options."""
-    arguments = {**_resume_arguments(context), "text": choice}
+    arguments = {**_answer_arguments(context), "text": choice}
     return Action(title=title, verb=Verb.ANSWER, arguments=arguments)
 
 
@@ -124,10 +125,18 @@ def is_all_done(context: DocumentContext) -> bool:
     return counts.done_required >= counts.required
 
 
+def has_parked_lanes(context: DocumentContext) -> bool:
+    """Whether a lane of a parallel run is parked, other than with a question."""
+    state = context.state
+    return state is not None and any(is_parked_for_user(lane) for lane in state.lanes)
+
+
 def all_tasks_blocked(context: DocumentContext) -> bool:
     """Whether only the plan blocks the run: every remaining task is blocked there."""
     state = context.state
     if state is None or state.blocked is not None or open_blocker(context) is not None:
+        return False
+    if any(lane.state is LaneState.PARKED for lane in state.lanes):
         return False
     return state.phase_reason == EndReason.BLOCKED.value
 
@@ -153,6 +162,10 @@ def _ask_engine(context: DocumentContext) -> Iterator[Action]:
         yield Action(title=title, verb=Verb.RESUME, arguments=_run_arguments(context))
     elif context.phase in WORKING_PHASES:
         yield Action(title="Pause", verb=Verb.PAUSE, arguments=_run_arguments(context))
+    retries = context.phase is Phase.PARKED or context.phase in WORKING_PHASES
+    if retries and not is_pausing(context) and has_parked_lanes(context):
+        title = "Retry parked lanes"
+        yield Action(title=title, verb=Verb.RESUME, arguments=_run_arguments(context))
     title = "Stop after this iteration" if context.phase in WORKING_PHASES else "Stop"
     yield Action(title=title, verb=Verb.STOP, arguments=_run_arguments(context))
 
@@ -160,6 +173,13 @@ def _ask_engine(context: DocumentContext) -> Iterator[Action]:
 def _and_continue(context: DocumentContext) -> str:
     """Without an engine, resolving a halt also resumes the run (docs/rules.md#inbox)."""
     return "" if context.state is None or context.live else " and continue"
+
+
+def _answer_arguments(context: DocumentContext) -> dict[str, object]:
+    """With the task whose lane asks, where the run is parallel."""
+    waits = open_question(context)
+    of_lane = {} if waits is None or waits.task is None else {"task": waits.task}
+    return {**_resume_arguments(context), **of_lane}
 
 
 def _resume_arguments(context: DocumentContext) -> dict[str, object]:

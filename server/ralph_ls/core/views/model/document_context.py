@@ -13,7 +13,13 @@ from enum import StrEnum
 
 from ralph_ls.core.loop.decide_file import parse_decide
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.loop.rules.waits import REVIEW, is_breaker_of, stuck_words
+from ralph_ls.core.loop.rules.waits import (
+    REVIEW,
+    asking_lanes,
+    is_breaker_of,
+    question_of_lane,
+    stuck_words,
+)
 from ralph_ls.core.plan.lint.remarks import title_span
 from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind, Task
 from ralph_ls.core.plan.parse.lines import lines_of
@@ -80,6 +86,10 @@ class OpenHalt:
     iteration: int | None = None
     start: int | None = None
     """None where it is from an earlier run, or the user wrote it."""
+    lane: int | None = None
+    """Of a parallel run: number of the lane that it comes from."""
+    task: str | None = None
+    """Of a parallel run: id of that lane's task."""
 
 
 def open_question(context: DocumentContext) -> OpenHalt | None:
@@ -87,6 +97,8 @@ def open_question(context: DocumentContext) -> OpenHalt | None:
 
     The decide file's own text takes precedence while it is open in the editor.
     """
+    if context.state is not None and context.state.lanes:
+        return _question_of_lanes(context.state)
     asked = None if context.state is None else context.state.question
     halt = halt_files_of(context)
     if halt is not None and halt.answer is not None:
@@ -96,6 +108,15 @@ def open_question(context: DocumentContext) -> OpenHalt | None:
         return waits if asked.answer is None else None
     left = None if halt is None else halt.question
     return OpenHalt(text=left) if left else None
+
+
+def _question_of_lanes(state: RunState) -> OpenHalt | None:
+    """Of several lanes that ask, the first."""
+    for lane in asking_lanes(state):
+        text = question_of_lane(lane)
+        if text is not None:
+            return OpenHalt(text=text, lane=lane.lane, task=lane.task.id)
+    return None
 
 
 def open_blocker(context: DocumentContext) -> OpenHalt | None:
@@ -177,10 +198,16 @@ class DocumentPositions:
         place = title_span(task, self.context.text)
         return TextSpan(line=place.line, start=place.start, end=place.end)
 
+    def task_of_halt(self, waits: OpenHalt | None) -> Task | None:
+        """The task that raised a question or a blocker, if it is still in the plan."""
+        if waits is None:
+            return None
+        of_lane = None if waits.task is None else self.context.plan.find(waits.task)
+        return of_lane or self.task_of(waits.start)
+
     def question_task(self) -> Task | None:
         """The task that raised the open question."""
-        waits = open_question(self.context)
-        return None if waits is None else self.task_of(waits.start)
+        return self.task_of_halt(open_question(self.context))
 
     def blocked_task(self) -> Task | None:
         """The task that raised the open blocker."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from ralph_ls.core.loop.rules.waits import review_due, stuck_words
+from ralph_ls.core.loop.profiles import is_parallel
+from ralph_ls.core.loop.rules.waits import is_parked_for_user, review_due, stuck_words
 from ralph_ls.core.plan.queries import count_tasks
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model import actions as controls
@@ -16,6 +17,7 @@ from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.diagnostic import DiagnosticCode
 from ralph_ls.core.views.model.document_context import (
     DocumentContext,
+    OpenHalt,
     needs_reset,
     needs_review,
     open_blocker,
@@ -24,6 +26,7 @@ from ralph_ls.core.views.model.document_context import (
 from ralph_ls.core.views.model.words import one_line, some_lines, split_text
 from ralph_ls.core.views.panel.question import labelled_choices
 from ralph_ls.core.views.panel.run_status import ended_words, is_half_open, panel_state
+from ralph_ls.core.views.text.lane_summary import next_of_parallel
 from ralph_ls.core.views.text.run_end import counter_words, task_words
 from ralph_ls.core.views.text.status import OVERLOAD, UNREACHABLE, USAGE_LIMIT, wait_words
 from ralph_ls.core.views.text.summary import format_duration, is_estimated
@@ -48,7 +51,7 @@ LONG_WAIT = timedelta(seconds=30)
 
 def card(context: DocumentContext) -> Card | None:
     """The card of a work tree; None where nothing needs attention. Total."""
-    made = _of_state(context) or _needs_user(context)
+    made = _of_state(context) or _needs_user(context) or _parked_lanes(context)
     if made is None:
         return None
     also = [text for kind, text in _open_halts(context) if kind != made.kind]
@@ -56,12 +59,24 @@ def card(context: DocumentContext) -> Card | None:
 
 
 def plan_meter(context: DocumentContext) -> Meter:
-    """How much of the plan is done now; where there is no plan to read, as the run counted it."""
-    if context.state is not None and not context.plan.tasks:
+    """How much of the plan is done now; where there is no plan to read, as the run counted it.
+
+    A parallel run ticks tasks on its branch, which the plan in the work tree shows once it is
+    merged.
+    """
+    if context.state is not None and (not context.plan.tasks or _counts_branch(context)):
         counted = context.state.counts
         return Meter(value=counted.required_done, of=counted.required)
     counts = count_tasks(context.plan)
     return Meter(value=counts.done_required, of=counts.required)
+
+
+def _counts_branch(context: DocumentContext) -> bool:
+    """Whether the branch of a parallel run has more finished tasks than the plan here."""
+    state = context.state
+    if state is None or not is_parallel(state.config):
+        return False
+    return state.counts.required_done > count_tasks(context.plan).done_required
 
 
 def breaker_reason(state: RunState) -> str:
@@ -137,14 +152,46 @@ def _needs_user(context: DocumentContext) -> Card | None:
     return Card(
         kind=DiagnosticCode.QUESTION_WAITING,
         tone=Tone.WARNING,
-        title=_in_iteration("Ralph asks", waits.iteration),
+        title=_asks(waits),
         text=_shown(waits.text),
         actions=(
             *_choices(context, waits.text),
             *_settling(context),
-            *_halt_file(context, DiagnosticCode.QUESTION_WAITING),
+            # The file is in the lane's work tree.
+            *(
+                _halt_file(context, DiagnosticCode.QUESTION_WAITING)
+                if waits.lane is None
+                else controls.run_actions(context)
+            ),
         ),
     )
+
+
+def _asks(waits: OpenHalt) -> str:
+    if waits.lane is not None:
+        return f"Lane {waits.lane} asks"
+    return _in_iteration("Ralph asks", waits.iteration)
+
+
+SHOWN_LANES = 5
+
+
+def _parked_lanes(context: DocumentContext) -> Card | None:
+    """The lanes of a parallel run that are kept for the user."""
+    state = context.state
+    parked = [] if state is None else [one for one in state.lanes if is_parked_for_user(one)]
+    if state is None or not parked:
+        return None
+    lines = [
+        f"{one_line(lane.task.title, limit=SHOWN_CHOICE)}: {some_lines(lane.message)}"
+        for lane in parked[:SHOWN_LANES]
+    ]
+    if len(parked) > SHOWN_LANES:
+        lines.append(f"and {len(parked) - SHOWN_LANES} more")
+    text = _shown("\n".join(lines))
+    title = f"{count_of(len(parked), 'lane')} parked"
+    tone = Tone.WARNING if panel_state(context) is PanelState.RUNNING else Tone.BAD
+    return _made(context, "lanes-parked", tone, title, text)
 
 
 def _choices(context: DocumentContext, question: str) -> Iterator[Action]:
@@ -282,6 +329,8 @@ def _ended(context: DocumentContext, state: RunState, kind: str, tone: Tone) -> 
         about = "≈" if is_estimated(state.usage) else ""
         summary.append(f"{about}${context.history.cost_usd:.2f}")
     reason = [] if state.end is None else [_shown(state.end.message)]
+    if is_parallel(state.config) and (command := next_of_parallel(state)):
+        reason.append(f"Next: {escape_control_chars(command)}")
     made = _made(
         context, kind, tone, ended_words(state.end), "\n".join((*reason, " · ".join(summary)))
     )

@@ -11,6 +11,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from ralph_ls.core.loop.fold import IDLE_PHASES
+from ralph_ls.core.loop.profiles import is_parallel
+from ralph_ls.core.loop.rules.waits import asking_lanes
 from ralph_ls.core.views.model import actions
 from ralph_ls.core.views.model.document_context import (
     DocumentContext,
@@ -21,9 +23,11 @@ from ralph_ls.core.views.model.document_context import (
 from ralph_ls.core.views.model.words import evidence_words, iteration_words, one_line, some_lines
 from ralph_ls.core.views.panel.card import card, plan_meter
 from ralph_ls.core.views.panel.facts import MAX_TITLE_CHARS, facts, running_time
+from ralph_ls.core.views.panel.lanes import lane_table
 from ralph_ls.core.views.panel.question import question_view
 from ralph_ls.core.views.panel.rows import MAX_ROWS, with_roll_back
 from ralph_ls.core.views.panel.run_status import run_status
+from ralph_ls.core.views.text.lane_summary import next_of_parallel
 from ralph_ls.core.views.text.status import (
     HOLD_WORDS,
     WAIT_NAMES,
@@ -31,6 +35,7 @@ from ralph_ls.core.views.text.status import (
     needs_user,
     status_answers,
 )
+from ralph_ls.protocol.json_output import LaneTable
 from ralph_ls.protocol.lsp.panel import (
     AnswerView,
     Card,
@@ -140,6 +145,9 @@ def _next(context: DocumentContext, run: RunState) -> str:
     if not waits and context.live and context.phase in {*actions.WORKING_PHASES, Phase.STOPPING}:
         return "nothing; it continues on its own"
     settling = actions.user_actions(context)
+    is_over = context.phase is Phase.ENDED and is_parallel(run.config)
+    if is_over and not waits and (command := next_of_parallel(run)):
+        return command
     if not waits and actions.is_all_done(context):
         return f"nothing, the {'plan' if run.request is None else 'request'} is done"
     title = (*settling, *actions.run_actions(context))[0].title.rstrip("…")
@@ -155,13 +163,17 @@ def panel(
     the time is that of the last event.
     """
     status, state = run_status(context), context.state
-    waiting = sum(one is not None for one in (open_question(context), open_blocker(context)))
-    waits_for_gesture = status.state in {PanelState.STUCK, PanelState.CRASHED} or needs_review(
-        context
-    )
     run = RunState() if state is None else state
+    n_asking = len(asking_lanes(run)) or int(open_question(context) is not None)
+    waiting = n_asking + int(open_blocker(context) is not None)
+    waits_for_gesture = (
+        status.state in {PanelState.STUCK, PanelState.CRASHED}
+        or needs_review(context)
+        or actions.has_parked_lanes(context)
+    )
+    lanes = lane_table(run, context.phase)
     shown = card(context)
-    doing = _task_in_work(context, run)
+    doing = _task_in_work(context, run) if lanes is None else _merged_words(lanes)
     return Panel(
         state=status.state,
         headline=status.headline,
@@ -178,20 +190,29 @@ def panel(
         seconds=round(running_time(context, now), 3),
         ticking=context.live and run.phase not in IDLE_PHASES,
         until=run.until if context.live and context.phase is Phase.WAITING else None,
-        answers=tuple(_beside(one, shown, doing) for one in panel_answers(context)),
+        answers=tuple(
+            _beside(one, shown, doing, is_parallel=lanes is not None)
+            for one in panel_answers(context)
+        ),
         card=shown,
         facts=facts(context, now),
         actions=(*actions.user_actions(context), *actions.run_actions(context)),
         question=question_view(context),
         rows=with_roll_back(rows[:MAX_ROWS], live=context.live),
+        lanes=lanes,
     )
 
 
-def _beside(answer: AnswerView, shown: Card | None, doing: str) -> AnswerView:
+def _merged_words(lanes: LaneTable) -> str:
+    """What is merged; the headline has the lanes at work."""
+    return f"{lanes.merged} of {lanes.of} merged into {lanes.branch}"
+
+
+def _beside(answer: AnswerView, shown: Card | None, doing: str, *, is_parallel: bool) -> AnswerView:
     """The answer, marked where something else of the panel says it."""
     is_said = {
         "Running": True,
-        "Doing": answer.text == doing or shown is not None,
+        "Doing": answer.text == doing or shown is not None or is_parallel,
         "Needs you": answer.text == "no" or shown is not None,
         "Stopped": shown is not None,
         "Not done": True,

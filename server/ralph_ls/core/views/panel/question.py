@@ -29,6 +29,8 @@ def question_view(context: DocumentContext) -> QuestionView | None:
     """The open question, or an answered one that no iteration has received yet."""
     asked = None if context.state is None else context.state.question
     waits = open_question(context)
+    if waits is not None and waits.lane is not None:
+        return _question_of_lane(context, waits)
     if asked is not None:
         return _asked_question(context, asked)
     return None if waits is None else _question_in_file(context, waits)
@@ -51,6 +53,18 @@ def _asked_question(context: DocumentContext, asked: Question) -> QuestionView:
         line=at.span_of_task(task).line,
         answer=None if answer is None else some_lines(answer),
         answered_by=None if by is None else some_lines(by),
+    )
+
+
+def _question_of_lane(context: DocumentContext, waits: OpenHalt) -> QuestionView:
+    at = document_positions(context)
+    return QuestionView(
+        key=f"{_run(context)} {waits.lane} {title_id(waits.text)}",
+        text=some_lines(waits.text),
+        options=listed_choices(waits.text),
+        task=waits.task,
+        lane=waits.lane,
+        line=at.span_of_task(at.task_of_halt(waits)).line,
     )
 
 

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.loop.evidence.progress import new_head
+from ralph_ls.core.loop.parallel.lanes import ACTIVE
+from ralph_ls.core.loop.rules.waits import question_of_lane
 from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.model.control_chars import escape_control_chars
@@ -38,6 +40,7 @@ from ralph_ls.core.views.model.words import (
     claims_words,
     one_line,
 )
+from ralph_ls.core.views.panel.lanes import lane_task_words
 from ralph_ls.protocol.json_output import RunMetrics
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.run.events import (
@@ -51,6 +54,7 @@ from ralph_ls.protocol.run.events import (
 )
 from ralph_ls.protocol.run.iteration_events import IterationEvent
 from ralph_ls.protocol.run.report import AgentFailure, Report, Usage
+from ralph_ls.protocol.run.state import LaneView
 from ralph_ls.protocol.run.values import Evidence, Mode, RollbackRecord
 from ralph_ls.protocol.task_words import TaskState
 
@@ -74,12 +78,22 @@ def plan_rows(context: DocumentContext, *, uri: str | None, path: str) -> PlanRo
     at = document_positions(context)
     asked, blocking, in_work = at.question_task(), at.blocked_task(), at.task_in_work()
     known = task_reviews(context)
+    lanes = {} if context.state is None else {one.task.id: one for one in context.state.lanes}
     return PlanRows(
         uri=uri,
         path=path,
         tasks=tuple(
-            _task_row(
-                at, known, task, asks=task == asked, blocks=task == blocking, works=task == in_work
+            _with_lane(
+                context,
+                lanes.get(task.id),
+                _task_row(
+                    at,
+                    known,
+                    task,
+                    asks=task == asked,
+                    blocks=task == blocking,
+                    works=task == in_work,
+                ),
             )
             for task in context.plan.tasks
         ),
@@ -222,6 +236,21 @@ def _task_row(
         skipped=is_skipped(at.context, task),
         can_block=format_of(at.context.kind).can_block,
         words=" · ".join(words),
+    )
+
+
+def _with_lane(context: DocumentContext, lane: LaneView | None, row: TaskRow) -> TaskRow:
+    """The row of a task that is open in this text, with what its lane has made of it."""
+    if context.state is None or lane is None or row.state is TaskState.DONE:
+        return row
+    words = escape_control_chars(lane_task_words(context.state, lane, context.phase))
+    return row.model_copy(
+        update={
+            "lane": lane.lane,
+            "in_work": context.live and lane.state in ACTIVE,
+            "asks": question_of_lane(lane) is not None,
+            "words": " · ".join(filter(None, (row.words.removeprefix("asks").lstrip(" ·"), words))),
+        }
     )
 
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from ralph_ls.core.views.model.actions import all_tasks_blocked, is_pausing
+from ralph_ls.core.loop.profiles import is_parallel
+from ralph_ls.core.loop.rules.waits import lanes_need_user
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model.actions import (
+    all_tasks_blocked,
+    has_parked_lanes,
+    is_pausing,
+)
 from ralph_ls.core.views.model.document_context import (
     DocumentContext,
     needs_reset,
@@ -17,10 +24,11 @@ from ralph_ls.core.views.model.document_context import (
     open_blocker,
     open_question,
 )
+from ralph_ls.core.views.text.lane_summary import lanes_at_work
 from ralph_ls.core.views.text.status import WAIT_NAMES
 from ralph_ls.protocol.lsp.panel import PanelState, Tone
 from ralph_ls.protocol.run.state import End, RunState
-from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
+from ralph_ls.protocol.run.values import BreakerState, EndReason, LaneState, Phase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +64,8 @@ def run_status(context: DocumentContext) -> RunStatus:
     state = panel_state(context)
     headline, short = _words(context, state)
     tone = TONES[state]
-    if state is PanelState.RUNNING and is_half_open(context):
+    is_run_at_risk = is_half_open(context) or has_waiting_lanes(context)
+    if state is PanelState.RUNNING and is_run_at_risk:
         tone = Tone.WARNING
     return RunStatus(state=state, headline=headline, short=short, tone=tone)
 
@@ -84,6 +93,11 @@ def panel_state(context: DocumentContext) -> PanelState:
             assert_never(context.phase)
 
 
+def has_waiting_lanes(context: DocumentContext) -> bool:
+    """Whether a lane of a parallel run waits for the user while the others continue."""
+    return context.state is not None and lanes_need_user(context.state)
+
+
 def is_half_open(context: DocumentContext) -> bool:
     """Whether the breaker is half open."""
     return context.state is not None and context.state.breaker.state is BreakerState.HALF_OPEN
@@ -99,7 +113,7 @@ def _open_halt_state(context: DocumentContext) -> PanelState | None:
 def _halted(context: DocumentContext) -> PanelState:
     if waits := _open_halt_state(context):
         return waits
-    if all_tasks_blocked(context):
+    if all_tasks_blocked(context) or has_parked_lanes(context):
         return PanelState.BLOCKED
     if needs_review(context):
         return PanelState.PAUSED
@@ -131,7 +145,7 @@ def _words(context: DocumentContext, state: PanelState) -> tuple[str, str]:
         case PanelState.NONE:
             return "No loop has run here", ""
         case PanelState.RUNNING:
-            return _running(context), _how_far(run)
+            return _running(context, run), _how_far(run)
         case PanelState.STOPPING:
             return "Stopping after this iteration", "stopping"
         case PanelState.PAUSED:
@@ -140,6 +154,9 @@ def _words(context: DocumentContext, state: PanelState) -> tuple[str, str]:
             return _waiting(context, run), "waits"
         case PanelState.ASKS:
             return "Waiting for your answer", "asks"
+        case PanelState.BLOCKED if has_parked_lanes(context):
+            n_parked = sum(lane.state is LaneState.PARKED for lane in run.lanes)
+            return f"{count_of(n_parked, 'lane')} parked", "parked"
         case PanelState.BLOCKED:
             return "Blocked", "blocked"
         case PanelState.STUCK:
@@ -162,10 +179,12 @@ def _reason(end: End | None) -> str:
     return "ended" if end is None else end.reason.value
 
 
-def _running(context: DocumentContext) -> str:
+def _running(context: DocumentContext, run: RunState) -> str:
     if is_pausing(context):
         return "Pausing after this iteration"
-    return "Starting" if context.phase is Phase.STARTING else "Running"
+    if context.phase is Phase.STARTING:
+        return "Starting"
+    return lanes_at_work(run) or "Running"
 
 
 def _waiting(context: DocumentContext, run: RunState) -> str:
@@ -176,6 +195,9 @@ def _waiting(context: DocumentContext, run: RunState) -> str:
 
 
 def _how_far(run: RunState) -> str:
+    """Iterations of their limit; of a parallel run the tasks that are done."""
+    if is_parallel(run.config):
+        return f"{run.counts.required_done}/{run.counts.required}"
     limit = run.config.max_iterations
     is_shown = limit is not None and run.iteration <= limit
     return f"{run.iteration}/{limit}" if is_shown else f"{run.iteration}"

@@ -14,7 +14,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
-from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, WAIT_SUBJECTS, parked_words
+from ralph_ls.core.loop.rules.waits import (
+    BY_REVIEW_POINT,
+    REVIEW,
+    WAIT_SUBJECTS,
+    asking_lanes,
+    lanes_need_user,
+    parked_words,
+)
 from ralph_ls.core.views.model.tasks import attempt_words
 from ralph_ls.core.views.model.words import (
     SHOWN_REASON,
@@ -161,8 +168,10 @@ def run_anywhere(
 
 
 def needs_user(state: RunState, phase: Phase) -> bool:
-    """Whether the run cannot continue without the user."""
+    """Whether the run, or a lane of a parallel one, cannot continue without the user."""
     if phase in {Phase.PARKED, Phase.PAUSED, Phase.CRASHED}:
+        return True
+    if phase is not Phase.ENDED and lanes_need_user(state):
         return True
     if state.end is None:
         return False
@@ -269,6 +278,8 @@ def _needs_you(state: RunState, phase: Phase) -> str:
         return "yes, it is paused"
     if phase is Phase.CRASHED:
         return "yes, you can resume the run"
+    if phase is not Phase.ENDED and lanes_need_user(state):
+        return f"yes, {parked_words(state)}; the other lanes continue"
     if state.end is not None and needs_user(state, phase):
         return f"yes: {state.end.message}"
     return "no"
@@ -289,8 +300,8 @@ def _next(state: RunState, phase: Phase) -> str:
         return "ralph run --resume"
     if phase is Phase.PAUSED:
         return "ralph resume"
-    if phase is Phase.PARKED and state.lanes:
-        if any(one.question is not None for one in state.lanes):
+    if state.end is None and lanes_need_user(state):
+        if asking_lanes(state):
             return 'ralph answer "…", or with several questions: ralph inbox'
         return "ralph resume, once what is parked is settled; or ralph stop"
     if phase is Phase.PARKED:

@@ -113,10 +113,7 @@ def drive(run: SimulatedSession, rng: random.Random, *, kills: bool, users: bool
             else:
                 run.send("resume")
         else:
-            # A lane that its user paused alone is resumed there.
-            paused = [one for one in run.run.lanes if one.phase is Phase.PAUSED]
-            assert paused, f"nothing happens: {run.run.phase} {run.states()}"
-            run.send("resume")
+            raise AssertionError(f"nothing happens: {run.run.phase} {run.states()}")
     raise AssertionError(f"it comes to no end: {run.run.phase} {run.states()}")
 
 
