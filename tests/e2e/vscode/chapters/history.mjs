@@ -160,7 +160,8 @@ export const steps = [
             await editor.toast("Deleted").waitFor();
             const says = '[aria-label*="its output was deleted"]';
             await earlier(editor).and(editor.page.locator(says)).waitFor();
-            await editor.rows("Runs").filter({ hasText: "#6 · " }).waitFor();
+            await editor.rows("Runs").filter({ hasText: "#6 · " }).click();
+            await editor.line("The output of this run was deleted.").waitFor();
             await editor.picture("56-pruned");
             await editor.command("Notifications: Clear All Notifications");
         },
