@@ -89,8 +89,6 @@ export const steps = [
                 await editor.line(words).waitFor();
             }
             await editor.picture("53-figures");
-            await editor.command("Ralph: Delete Output of Old Runs…");
-            await editor.toast("Nothing to delete").waitFor();
             await editor.command("Ralph: Archive Finished Work…");
             await editor.toast("owns this work tree").waitFor();
             await editor.picture("54-refused");
