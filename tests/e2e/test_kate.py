@@ -1,6 +1,6 @@
 """A loop steered from a real Kate by its keys, with the settings of the documented page.
 
-Kate has a screen of its own that nobody sees. Its menus cannot be asked what they hold, so what
+Kate is on a display that nobody sees. Its menus cannot be asked what they hold, so what
 Kate and the server say to each other is written down between them, and the test waits for that.
 """
 
