@@ -72,7 +72,10 @@ export class DashboardPanel implements vscode.WebviewPanelSerializer, vscode.Dis
     const { webview } = panel;
     const file = (name: string): string =>
       webview.asWebviewUri(vscode.Uri.joinPath(this.media, name)).toString();
-    panel.iconPath = vscode.Uri.joinPath(this.media, "icon.svg");
+    panel.iconPath = {
+      light: vscode.Uri.joinPath(this.media, "tab-light.svg"),
+      dark: vscode.Uri.joinPath(this.media, "tab-dark.svg"),
+    };
     webview.options = { enableScripts: true, localResourceRoots: [this.media] };
     webview.onDidReceiveMessage((message: FromDashboard) => {
       void this.receive(message);
@@ -106,7 +109,7 @@ export class DashboardPanel implements vscode.WebviewPanelSerializer, vscode.Dis
         await this.update();
         break;
       case "save":
-        await saveFile(message.file);
+        await saveFile(message.file, vscode.workspace.workspaceFolders?.[0]?.uri);
         break;
     }
   }

@@ -1,4 +1,4 @@
-/** Saves what was exported where the user wants it; asked for in the window's first folder. */
+/** Saves what was exported where the user wants it; a folder is proposed. */
 
 import * as vscode from "vscode";
 
@@ -6,12 +6,10 @@ import { t } from "./l10n";
 import type { ExportedFile } from "./webview/dashboard/messages";
 
 /** The file's address; none where the user cancelled. */
-export async function saveFile({
-  name,
-  text,
-  base64,
-}: Omit<ExportedFile, "type">): Promise<vscode.Uri | undefined> {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+export async function saveFile(
+  { name, text, base64 }: Omit<ExportedFile, "type">,
+  folder: vscode.Uri | undefined,
+): Promise<vscode.Uri | undefined> {
   const uri = await vscode.window.showSaveDialog({
     ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
     title: t("Save the figures"),

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Notifications } from "./notifications/show";
 import { badge } from "./state/badge";
-import { contextKeys } from "./state/contextKeys";
+import { contextKeys, hasEnded } from "./state/contextKeys";
 import { shownFolder, type Snapshot } from "./state/snapshot";
 import type { Store } from "./state/store";
 import type { StatusBar } from "./status/bar";
@@ -104,7 +104,7 @@ export class Views implements vscode.Disposable {
     const pathOf = (uri: string): string => vscode.Uri.parse(uri).fsPath;
     const hadRun = this.memory.get<boolean>(HAD_RUN, false);
     const keys = contextKeys(snapshot, pathOf, hadRun);
-    if (!hadRun && keys["ralphLoop.hasHistory"] === true) {
+    if (!hadRun && hasEnded(snapshot)) {
       void this.memory.update(HAD_RUN, true);
     }
     for (const [key, value] of Object.entries(keys)) {

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 
-import type { KeptRun, RunAnywhere } from "../src/generated/protocol";
+import type { KeptRun } from "../src/generated/protocol";
 import { endWords, runNodes, type History, type Page } from "../src/history/model";
 import { byId, changedRows, childrenOf, type Node } from "../src/trees/nodes";
-import { folder, iteration, panel, PARSER, RUN, state } from "./samples";
+import { anywhere, folder, iteration, panel, PARSER, RUN, state } from "./samples";
 
 const NOW = new Date(2026, 0, 31, 18, 0).getTime();
 const EARLIER = "20260130T120000Z-00ff";
@@ -22,21 +22,11 @@ function kept(changes: Partial<KeptRun> = {}): KeptRun {
   };
 }
 
-function anywhere(changes: Partial<RunAnywhere> = {}): RunAnywhere {
-  return {
-    ...{ workspace: "/srv/letters", run: RUN, plan: "@fix_plan.md", live: true, phase: "running" },
-    ...{ activity: "the agent works", iteration: 3, maxIterations: 20, done: 1, required: 4 },
-    ...{ estimated: false, next: "ralph watch" },
-    ...changes,
-  };
-}
-
 function history(
   runs: readonly KeptRun[],
   pages: readonly (readonly [string, Page])[] = [],
-  others: readonly RunAnywhere[] = [],
 ): History {
-  return { runs: { runs, anywhere: others }, pages: new Map(pages) };
+  return { runs, pages: new Map(pages) };
 }
 
 function outline(nodes: readonly Node[]): readonly unknown[] {
@@ -49,15 +39,15 @@ function outline(nodes: readonly Node[]): readonly unknown[] {
 
 describe("the tree of runs", () => {
   test("has nothing before the server has answered", () => {
-    assert.deepEqual(runNodes(folder(), undefined, NOW), []);
-    assert.deepEqual(runNodes(undefined, history([kept()]), NOW), []);
+    assert.deepEqual(runNodes(folder(), undefined, [], NOW), []);
+    assert.deepEqual(runNodes(undefined, history([kept()]), [], NOW), []);
   });
 
   test("has what lives or waits anywhere on top, then the runs, closed until they are opened", () => {
     const waits = anywhere({
       ...{ workspace: "C:\\work\\bills", live: false, needs: "an answer", iteration: 1 },
     });
-    const nodes = runNodes(folder(), history([kept()], [], [anywhere(), waits]), NOW);
+    const nodes = runNodes(folder(), history([kept()]), [anywhere(), waits], NOW);
     assert.deepEqual(outline(nodes), [
       ["Live and waiting|2", ["letters|#3/20 · the agent works", "bills|#1/20 · an answer"]],
       ["12:00 PM|complete · 3 tasks · 12 iterations · 47m 23s · $3.20", ["Loading…|"]],
@@ -68,9 +58,21 @@ describe("the tree of runs", () => {
     );
   });
 
+  test("has what waits elsewhere although no run ended here, or no folder is shown", () => {
+    for (const [shown, known] of [
+      [folder(), history([])],
+      [undefined, undefined],
+    ] as const) {
+      const nodes = runNodes(shown, known, [anywhere()], NOW);
+      assert.deepEqual(outline(nodes), [
+        ["Live and waiting|1", ["letters|#3/20 · the agent works"]],
+      ]);
+    }
+  });
+
   test("says of a run aloud when it was, how it ended and what it took", () => {
     const run = kept({ end: "limit", tasksDone: 1, iterations: 1, pruned: true, estimated: true });
-    const [node] = runNodes(folder(), history([run]), NOW);
+    const [node] = runNodes(folder(), history([run]), [], NOW);
     assert.equal(
       node?.spoken,
       "12:00 PM, limit reached, 1 task, 1 iteration, 47 minutes 23 seconds, ≈$3.20, its output was deleted",
@@ -83,7 +85,7 @@ describe("the tree of runs", () => {
 
   test("has the iterations of a run that was opened, and the way to those before", () => {
     const rows = [iteration({ iteration: 9, task: "A", outcome: "progress" })];
-    const [node] = runNodes(folder(), history([kept()], [[EARLIER, { rows, older: 8 }]]), NOW);
+    const [node] = runNodes(folder(), history([kept()], [[EARLIER, { rows, older: 8 }]]), [], NOW);
     assert.ok(node !== undefined);
     const [first, more] = childrenOf(node);
     assert.deepEqual([first?.kind, first?.label], ["iteration", "A"]);
@@ -97,7 +99,7 @@ describe("the tree of runs", () => {
     const live = { ...folder(), state: state({ panel: panel({ rows: reported }) }) };
     const runs = [kept({ key: RUN, end: "running" })];
     const starts = (pages: readonly (readonly [string, Page])[]): readonly unknown[] => {
-      const [node] = runNodes(live, history(runs, pages), NOW);
+      const [node] = runNodes(live, history(runs, pages), [], NOW);
       return node === undefined
         ? []
         : childrenOf(node).map((child) =>
@@ -112,9 +114,9 @@ describe("the tree of runs", () => {
   test("draws again only the run whose iterations came", () => {
     const runs = [kept({ key: RUN }), kept()];
     const other = { ...folder(), state: undefined };
-    const before = runNodes(other, history(runs), NOW);
+    const before = runNodes(other, history(runs), [], NOW);
     const page = { rows: [iteration()], older: 0 };
-    const after = runNodes(other, history(runs, [[EARLIER, page]]), NOW);
+    const after = runNodes(other, history(runs, [[EARLIER, page]]), [], NOW);
     assert.deepEqual(changedRows(before, after), {
       kind: "rows",
       ids: [`${PARSER}#runs:${EARLIER}`],
@@ -126,7 +128,7 @@ describe("the tree of runs", () => {
       ...["complete", "limit", "blocked", "decide", "stuck", "fatal", "stopped"],
       ...["running", "parked", "crashed"],
     ];
-    const nodes = runNodes(folder(), history(ends.map((end) => kept({ key: end, end }))), NOW);
+    const nodes = runNodes(folder(), history(ends.map((end) => kept({ key: end, end }))), [], NOW);
     assert.equal(new Set(nodes.map(({ icon }) => icon?.name)).size, ends.length);
     assert.equal(new Set(ends.map(endWords)).size, ends.length);
     assert.equal(endWords("later"), "later");

@@ -202,6 +202,14 @@ describe("the iterations", () => {
     ]);
   });
 
+  test("say of one without a task that it makes the plan, where it does", () => {
+    const nodes = iterationNodes(withRows(iteration({ planning: true }), iteration()));
+    assert.deepEqual(
+      nodes.map(({ label }) => label),
+      ["making the plan", "no task assigned"],
+    );
+  });
+
   test("put what was claimed beside what was seen, where they differ", () => {
     const nodes = iterationNodes(
       withRows(iteration({ outcome: "noProgress", seconds: 3723, files: 0, claimedFiles: 5 })),

@@ -5,6 +5,7 @@ import type {
   IterationRow,
   Panel,
   QuestionView,
+  RunAnywhere,
   RunState,
   StateResult,
   TaskRow,
@@ -126,10 +127,21 @@ export function snapshot(
     folders,
     active: undefined,
     others: new Map(),
+    anywhere: [],
     refusal: undefined,
     starting: undefined,
     beginning: undefined,
     chosen: undefined,
+    ...changes,
+  };
+}
+
+/** A live run of another folder. */
+export function anywhere(changes: Partial<RunAnywhere> = {}): RunAnywhere {
+  return {
+    ...{ workspace: "/srv/letters", run: RUN, plan: "@fix_plan.md", live: true, phase: "running" },
+    ...{ activity: "the agent works", iteration: 3, maxIterations: 20, done: 1, required: 4 },
+    ...{ estimated: false, next: "ralph watch" },
     ...changes,
   };
 }

@@ -9,6 +9,7 @@ import { emptySnapshot, folderOf, reduce, shownFolder } from "../src/state/snaps
 import { Store } from "../src/state/store";
 import {
   action,
+  anywhere,
   ASKS,
   BLOCKED,
   folder,
@@ -94,6 +95,22 @@ describe("context keys", () => {
     assert.equal(keys["ralphLoop.questionWaiting"], true);
     assert.equal(keys["ralphLoop.state"], "running");
     assert.equal(keys["ralphLoop.several"], true);
+  });
+
+  test("the runs are shown once one ended here, or while one of another folder lives or waits", () => {
+    const hasHistory = (...given: Parameters<typeof snapshot>): unknown =>
+      keysOf(...given)["ralphLoop.hasHistory"];
+    const live = folder();
+    const ended = { ...live, state: { ...state(), live: false } };
+    assert.equal(hasHistory([live]), false);
+    assert.equal(hasHistory([ended]), true);
+    const waits = anywhere({ live: false, phase: "parked", needs: "an answer" });
+    assert.equal(hasHistory([idleFolder()], { anywhere: [waits] }), true);
+    assert.equal(hasHistory([live], { anywhere: [anywhere()] }), true);
+    const own = anywhere({ workspace: live.state?.run?.workspace ?? "" });
+    assert.equal(hasHistory([live], { anywhere: [own] }), false);
+    const abandoned = anywhere({ live: false, phase: "ended", needs: "a look" });
+    assert.equal(hasHistory([idleFolder()], { anywhere: [abandoned] }), false);
   });
 
   test("nothing can be done without a server", () => {

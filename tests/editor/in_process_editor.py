@@ -306,6 +306,12 @@ class InProcessEditor:
             "textDocument/didChange", {"textDocument": document, "contentChanges": [change]}
         )
 
+    def change(self, uri: str, version: int, text: str) -> None:
+        """Replace the whole text of an open document."""
+        document = {"uri": uri, "version": version}
+        changed = {"textDocument": document, "contentChanges": [{"text": text}]}
+        self.notify("textDocument/didChange", changed)
+
     def close(self, uri: str) -> None:
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
 

@@ -133,7 +133,8 @@ async function exportRuns({ texts }: Tools, folder: FolderSnapshot): Promise<voi
   }
   const { what } = picked;
   const text = await texts.text(folder, { what }, t("Export Runs"));
-  const uri = await saveFile({ name: `ralph-iterations.${what}`, text, base64: false });
+  const file = { name: `ralph-iterations.${what}`, text, base64: false };
+  const uri = await saveFile(file, vscode.Uri.parse(folder.uri));
   const open = t("Open");
   if (
     uri !== undefined &&

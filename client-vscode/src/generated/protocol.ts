@@ -225,6 +225,9 @@ export interface AnswerView {
   readonly redundant?: boolean;
 }
 
+/** Ask for the user's live and waiting runs in all work trees, as `ralph ps` lists them. */
+export type AnywhereParams = Record<string, never>;
+
 /** An iteration begins on a task that is counted. */
 export interface AttemptCounted {
   readonly v: number;
@@ -882,7 +885,7 @@ export interface DashboardRun {
   readonly opens: number;
   /** Of a task: its work tree. */
   readonly workspace?: string;
-  /** Of a task: a receipt says that it became done. */
+  /** Of a task: the last run that worked on it has a receipt for it. */
   readonly isDone: boolean;
   /** The reason of its end; else `running`, `parked` or `crashed`. */
   readonly end: string;
@@ -1132,7 +1135,7 @@ export interface FigureGroup {
   readonly opens: number;
   /** Of a task: its work tree. */
   readonly workspace?: string;
-  /** Of a task: a receipt says that it became done. */
+  /** Of a task: the last run that worked on it has a receipt for it. */
   readonly isDone: boolean;
 }
 
@@ -1492,6 +1495,8 @@ export interface IterationRow {
   readonly tries: number;
   /** Title of the task that it was assigned. */
   readonly task?: string;
+  /** True: it makes or rewrites the plan, so it has no task. */
+  readonly planning?: boolean;
   /** Absent while it is running. */
   readonly outcome?: Outcome;
   /** True: it ran to its end to confirm that nothing is left to do. */
@@ -1669,7 +1674,7 @@ export interface KeptRun {
   readonly opens: number;
   /** Of a task: its work tree. */
   readonly workspace?: string;
-  /** Of a task: a receipt says that it became done. */
+  /** Of a task: the last run that worked on it has a receipt for it. */
   readonly isDone: boolean;
   /** The reason of its end; else `running`, `parked` or `crashed`. */
   readonly end: string;
@@ -2886,6 +2891,11 @@ export interface RunTotals {
   readonly failures: Readonly<Record<string, number>>;
 }
 
+/** What `ralph ps --json` prints: live runs first, then those that wait, the newest first. */
+export interface RunsEverywhere {
+  readonly runs: readonly RunAnywhere[];
+}
+
 /** Ask for every run that is kept of a work tree, and for those that wait in any other. */
 export interface RunsParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
@@ -3739,6 +3749,7 @@ export interface Requests {
   "ralph/unsubscribe": { params: UnsubscribeParams; result: UnsubscribeResult };
   "ralph/dashboard": { params: DashboardParams; result: Dashboard };
   "ralph/runs": { params: RunsParams; result: RunsResult };
+  "ralph/anywhere": { params: AnywhereParams; result: RunsEverywhere };
   "ralph/iterations": { params: IterationsParams; result: IterationsResult };
   "ralph/inspect": { params: InspectParams; result: TextResult };
   "ralph/maintain": { params: MaintainParams; result: MaintainResult };

@@ -4,7 +4,7 @@
  * Made from the server's reports; it must never know VS Code.
  */
 
-import type { IterationRow, KeptRun, RunAnywhere, RunsResult } from "../generated/protocol";
+import type { IterationRow, KeptRun, RunAnywhere } from "../generated/protocol";
 import { clockTime, count, spokenDuration } from "../intl";
 import { t } from "../l10n";
 import type { FolderSnapshot } from "../state/snapshot";
@@ -21,21 +21,21 @@ export interface Page {
 
 /** What is known of a folder's runs; the pages are by the ids of their runs. */
 export interface History {
-  readonly runs: RunsResult;
+  readonly runs: readonly KeptRun[];
   readonly pages: ReadonlyMap<string, Page>;
 }
 
-/** Nothing before the first answer. */
+/** Nothing before the first answer. `anywhere`: the user's live and waiting runs. */
 export function runNodes(
   folder: FolderSnapshot | undefined,
   history: History | undefined,
+  anywhere: readonly RunAnywhere[],
   now: number,
 ): readonly Node[] {
-  if (folder === undefined || history === undefined) {
-    return [];
-  }
-  const { runs, anywhere } = history.runs;
-  const own = runs.map((run) => runNode(folder, run, pageOf(folder, run, history), now));
+  const own =
+    folder === undefined || history === undefined
+      ? []
+      : history.runs.map((run) => runNode(folder, run, pageOf(folder, run, history), now));
   return anywhere.length === 0 ? own : [sectionNode(anywhere), ...own];
 }
 

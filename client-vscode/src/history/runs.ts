@@ -1,13 +1,14 @@
 /**
  * The view of runs: asks for them while it is seen, and for the iterations of one that is opened.
  *
- * Runs are asked for again when one of the window's changes. Those of other folders are not
- * followed: they are as they were when the view was shown, the window focused, or Refresh pressed.
+ * Runs are asked for again when one of the window's changes. Those of other folders are asked for
+ * every few seconds while the view is seen in the window that has the focus, and once when a window
+ * gets it.
  */
 
 import * as vscode from "vscode";
 
-import type { KeptRun } from "../generated/protocol";
+import type { KeptRun, RunAnywhere } from "../generated/protocol";
 import { clockTime } from "../intl";
 import { t } from "../l10n";
 import type { Connection } from "../server/connection";
@@ -19,6 +20,9 @@ import { endWords, runNodeId, runNodes, type History, type Page } from "./model"
 
 /** Milliseconds between two requests at least. */
 const INTERVAL = 2000;
+
+/** Milliseconds from one answer about the runs of all folders to the next request. */
+const ANYWHERE_INTERVAL = 5000;
 
 export class RunsView implements vscode.Disposable {
   private readonly view: vscode.TreeView<string>;
@@ -37,6 +41,8 @@ export class RunsView implements vscode.Disposable {
   private wasLive = false;
   private isAsking = false;
   private timer: NodeJS.Timeout | undefined;
+  private anywhereTimer: NodeJS.Timeout | undefined;
+  private isAskingAnywhere = false;
 
   constructor(
     private readonly store: Store,
@@ -47,10 +53,13 @@ export class RunsView implements vscode.Disposable {
     this.view = vscode.window.createTreeView("ralphLoop.runs", { treeDataProvider: rows });
     this.disposables.push(
       this.view,
-      store.onDidChange(() => {
+      store.onDidChange((after, before) => {
         if (this.view.visible) {
           this.draw();
           this.later();
+        }
+        if (after.server.kind === "ok" && before.server.kind !== "ok") {
+          void this.followAnywhere();
         }
       }),
       this.view.onDidChangeVisibility(({ visible }) => {
@@ -62,6 +71,8 @@ export class RunsView implements vscode.Disposable {
       vscode.window.onDidChangeWindowState(({ focused }) => {
         if (focused) {
           this.refresh();
+        } else {
+          clearTimeout(this.anywhereTimer);
         }
       }),
       this.view.onDidExpandElement(({ element }) => {
@@ -84,12 +95,13 @@ export class RunsView implements vscode.Disposable {
     this.shown = "";
     this.isStale = true;
     this.later();
+    void this.followAnywhere();
   }
 
   /** One run, which the user picks by its end, its time or a task of it. */
   async pick(folder: FolderSnapshot, title: string): Promise<KeptRun | undefined> {
     await this.ask(folder);
-    const runs = this.known.get(folder.uri)?.runs.runs ?? [];
+    const runs = this.known.get(folder.uri)?.runs ?? [];
     if (runs.length === 0) {
       void vscode.window.showInformationMessage(t("No loop has run here yet."));
       return undefined;
@@ -118,19 +130,20 @@ export class RunsView implements vscode.Disposable {
 
   dispose(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.anywhereTimer);
     for (const disposable of this.disposables) {
       disposable.dispose();
     }
   }
 
   private draw(): void {
-    const folder = shownFolder(this.store.snapshot);
+    const { snapshot } = this.store;
+    const folder = shownFolder(snapshot);
     const history = folder === undefined ? undefined : this.known.get(folder.uri);
-    this.rows.show(runNodes(folder, history, Date.now()));
-    this.view.description =
-      this.store.snapshot.folders.length > 1 && folder !== undefined ? folder.name : "";
+    this.rows.show(runNodes(folder, history, snapshot.anywhere, Date.now()));
+    this.view.description = snapshot.folders.length > 1 && folder !== undefined ? folder.name : "";
     this.view.message =
-      history?.runs.runs.length === 0 && history.runs.anywhere.length === 0
+      history?.runs.length === 0 && snapshot.anywhere.length === 0
         ? t("No loop has run here yet.")
         : "";
     this.fill();
@@ -190,17 +203,47 @@ export class RunsView implements vscode.Disposable {
   }
 
   private async ask(folder: FolderSnapshot): Promise<void> {
-    const runs = await this.connection.request("ralph/runs", { workspace: folder.uri });
+    const { runs, anywhere } = await this.connection.request("ralph/runs", {
+      workspace: folder.uri,
+    });
+    this.setAnywhere(anywhere);
     const pages = this.known.get(folder.uri)?.pages ?? new Map<string, Page>();
     // Those of a run whose figures are others by now, or that nobody sees, are asked for again.
-    const before = new Map(this.known.get(folder.uri)?.runs.runs.map((run) => [run.key, run]));
-    const keys = runs.runs
+    const before = new Map(this.known.get(folder.uri)?.runs.map((run) => [run.key, run]));
+    const keys = runs
       .filter((run) => JSON.stringify(before.get(run.key)) === JSON.stringify(run))
       .map(({ key }) => key)
       .filter((key) => !this.isStale || this.open.has(runNodeId(folder, key)));
     const kept = new Map([...pages].filter(([key]) => keys.includes(key)));
     this.known.set(folder.uri, { runs, pages: kept });
     this.draw();
+  }
+
+  /** Ask for the runs of all folders now, and again and again while somebody sees them. */
+  private async followAnywhere(): Promise<void> {
+    clearTimeout(this.anywhereTimer);
+    if (this.isAskingAnywhere || this.store.snapshot.server.kind !== "ok") {
+      return;
+    }
+    this.isAskingAnywhere = true;
+    try {
+      const { runs } = await this.connection.request("ralph/anywhere", {});
+      this.setAnywhere(runs);
+    } catch (error) {
+      this.log.info(`no runs of other folders: ${String(error)}`);
+    } finally {
+      this.isAskingAnywhere = false;
+    }
+    if (this.view.visible && vscode.window.state.focused) {
+      clearTimeout(this.anywhereTimer);
+      this.anywhereTimer = setTimeout(() => void this.followAnywhere(), ANYWHERE_INTERVAL);
+    }
+  }
+
+  private setAnywhere(runs: readonly RunAnywhere[]): void {
+    if (JSON.stringify(runs) !== JSON.stringify(this.store.snapshot.anywhere)) {
+      this.store.apply({ kind: "anywhere", runs });
+    }
   }
 
   private async load(uri: string, run: string, before: number | undefined): Promise<void> {

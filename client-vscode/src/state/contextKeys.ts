@@ -7,6 +7,7 @@
 import type { Verb } from "../generated/protocol";
 import {
   isBlocked,
+  isElsewhere,
   isSetUp,
   offers,
   panelOf,
@@ -18,6 +19,11 @@ import {
 
 /** The verbs that have a key. */
 export const KEYED_VERBS = ["start", "stop", "pause", "resume", "reset", "answer"] as const;
+
+/** Whether a run ended in a folder of the window. */
+export function hasEnded({ folders }: Snapshot): boolean {
+  return folders.some(({ state }) => state?.run !== undefined && !state.live);
+}
 
 export type ContextValue = string | boolean | readonly string[];
 
@@ -41,8 +47,7 @@ export function contextKeys(
     "ralphLoop.setup": folders.some(isSetUp),
     "ralphLoop.hasRun": folders.some(({ state }) => state?.run !== undefined),
     // A first run leaves the room to the views that show it.
-    "ralphLoop.hasHistory":
-      hadRun || folders.some(({ state }) => state?.run !== undefined && !state.live),
+    "ralphLoop.hasHistory": hadRun || isElsewhere(snapshot) || hasEnded(snapshot),
     "ralphLoop.state": panel?.state ?? "none",
     "ralphLoop.breaker": panel?.breaker ?? "CLOSED",
     "ralphLoop.live": any(({ state }) => state?.live === true),

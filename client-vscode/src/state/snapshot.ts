@@ -8,6 +8,7 @@
 import type {
   ClaimsResult,
   Panel,
+  RunAnywhere,
   SetupChoicesResult,
   StateResult,
   Verb,
@@ -68,6 +69,8 @@ export interface Snapshot {
   readonly folders: readonly FolderSnapshot[];
   /** Further folders of a work tree, by their URIs: the one that it is known by. */
   readonly others: ReadonlyMap<string, string>;
+  /** The user's live and waiting runs, in all folders, of this window and others. */
+  readonly anywhere: readonly RunAnywhere[];
   /** What a start lacked, until the next one. */
   readonly refusal: StartRefusal | undefined;
   /** URI of the folder in which a run is being started, until it is seen or refused. */
@@ -107,6 +110,7 @@ export type Change =
   | { readonly kind: "beginning"; readonly uri: string | undefined }
   | { readonly kind: "active"; readonly uri: string | undefined }
   | { readonly kind: "chosen"; readonly uri: string }
+  | { readonly kind: "anywhere"; readonly runs: readonly RunAnywhere[] }
   | { readonly kind: "trusted" };
 
 /** Before anything is known. */
@@ -116,6 +120,7 @@ export function emptySnapshot(trusted: boolean): Snapshot {
     server: { kind: "starting" },
     folders: [],
     others: new Map(),
+    anywhere: [],
     refusal: undefined,
     starting: undefined,
     beginning: undefined,
@@ -166,6 +171,8 @@ export function reduce(snapshot: Snapshot, change: Change): Snapshot {
     }
     case "chosen":
       return { ...snapshot, chosen: change.uri };
+    case "anywhere":
+      return { ...snapshot, anywhere: change.runs };
     case "trusted":
       // The server that is there only reads; another one is started in its place.
       return { ...snapshot, trusted: true, server: { kind: "starting" } };
@@ -179,6 +186,15 @@ function stillStarting(snapshot: Snapshot, uri: string, state: StateResult): str
   return isSeen && folderOf(snapshot, snapshot.starting)?.uri === uri
     ? undefined
     : snapshot.starting;
+}
+
+/**
+ * Whether a run of a folder outside the window is live or waits. One that has ended is listed too
+ * where its end needs the user, but an abandoned project is no reason to show a view.
+ */
+export function isElsewhere({ anywhere, folders }: Snapshot): boolean {
+  const own = new Set(folders.map(({ state }) => state?.run?.workspace));
+  return anywhere.some(({ workspace, phase }) => phase !== "ended" && !own.has(workspace));
 }
 
 /** The folder that the views show: the one that was picked, the active one, the most urgent. */

@@ -32,7 +32,7 @@ export function iterationNode(
   row: IterationRow,
 ): IterationNode {
   const outcome = outcomeWords(row);
-  const title = row.task ?? t("no task assigned");
+  const title = row.task ?? (row.planning === true ? t("making the plan") : t("no task assigned"));
   const facts = [
     row.undone === true ? t("undone") : shortOutcome(row),
     row.files === undefined ? "" : filesWords(row),

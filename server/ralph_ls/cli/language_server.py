@@ -123,6 +123,7 @@ HELP = f"""\
 Usage: ralph-ls [--stdio | --pipe PATH | --socket PORT] [--read-only] [--log-file FILE]
                 [--log-level LEVEL]
        ralph-ls --replay SESSION [--report FILE]
+       ralph-ls --neovim-plugin
 
 The language server of the Ralph Loop, as an editor starts it: it speaks LSP over standard input
 and output. A loop that it starts keeps running when the editor closes. The same as: ralph serve
@@ -141,10 +142,11 @@ Options:
   --replay SESSION       For authors of clients: play a recorded session instead of serving, and
                          report what the client does wrong. Nothing is started.
   --report FILE          Write that report to this file as JSON, too.
+  --neovim-plugin        Show the folder of the plugin for Neovim.
   --version              Show the version.
   --help                 Show this.
 
-Set up your editor: docs/editors/ in the project's repository.
+Set up your editor: ralph help editors
 """
 
 
@@ -208,15 +210,22 @@ def read_options(arguments: Sequence[str]) -> ServeOptions:
                 options.replay = _value(word, words)
             case "--report":
                 options.report = Path(_value(word, words))
-            case "--version":
-                _print_line(f"ralph-ls {__version__}\n")
-            case "--help" | "-h":
-                _print_line(HELP)
+            case "--neovim-plugin":
+                _print_line(f"{neovim_plugin()}\n")
+            case "--version" | "--help" | "-h":
+                _print_line(f"ralph-ls {__version__}\n" if word == "--version" else HELP)
             case "--tcp":
                 raise ServeOptionError(NO_TCP)
             case _:
                 raise ServeOptionError(f"unknown argument {word!r}; see: ralph-ls --help")
     return options
+
+
+def neovim_plugin() -> Path:
+    """The folder of the plugin: in the package, or in the source that it runs from."""
+    package = Path(__file__).parents[1]
+    in_wheel = package / "neovim"
+    return in_wheel if in_wheel.is_dir() else package.parents[1] / "docs" / "editors" / "neovim"
 
 
 def check_level(name: str) -> str:

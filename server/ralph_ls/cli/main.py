@@ -13,7 +13,7 @@ import sys
 from ralph_ls import __version__
 from ralph_ls.cli.output import print_error, print_hint
 from ralph_ls.cli.verbs import ALIASES, VERBS
-from ralph_ls.protocol.errors import RalphError, UsageError
+from ralph_ls.protocol.errors import REPORT_CLASS, RalphError, UsageError
 from ralph_ls.store.own_python import keep_search_path_absolute
 
 BARE_SANDBOX = "--sandbox"
@@ -47,6 +47,8 @@ def main(arguments: list[str]) -> int:
     _open_missing_streams()
     _open_closed_streams()
     _use_utf8()
+    # What this process starts is not asked.
+    reports_class = os.environ.pop(REPORT_CLASS, None) is not None
     arguments = [ALIASES.get(word, word) for word in arguments[:1]] + arguments[1:]
     try:
         result = _answer(arguments)
@@ -54,6 +56,10 @@ def main(arguments: list[str]) -> int:
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except RalphError as error:
+        if reports_class:
+            from ralph_ls.store.run.launch import report_class
+
+            report_class(error)
         print_error(error.message)
         if error.exit_code == USAGE:
             print_hint(_where_help_is(arguments))

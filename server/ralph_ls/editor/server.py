@@ -359,7 +359,7 @@ def _register_subscriptions(desk: _ServerContext) -> None:
 
 def _register_history(desk: _ServerContext) -> None:
     """Requests about all runs, and verbs that print a text."""
-    for name in ("dashboard", "runs", "iterations", "inspect", "maintain"):
+    for name in ("dashboard", "runs", "anywhere", "iterations", "inspect", "maintain"):
         desk.server.feature(f"ralph/{name}")(_history_request(desk.workspaces, name))
 
 

@@ -62,7 +62,7 @@ class StrictWireModel(WireModel):
 
 
 class WorkspaceParams(StrictWireModel):
-    """What every request of an editor carries."""
+    """What requests of an editor about one work tree carry."""
 
     workspace: str | None = None
     """URI of the workspace folder that is meant; it may be left out where only one is open."""

@@ -5,6 +5,9 @@ Bad input from people and agents is data, not one of these: parsers return probl
 
 from __future__ import annotations
 
+REPORT_CLASS = "RALPH_REPORT_ERROR_CLASS"
+"""Variable by which one of our processes asks the one that it starts for its error's class, too."""
+
 
 class RalphError(Exception):
     """Something the user can act on; ``exit_code`` is what the command line ends with."""

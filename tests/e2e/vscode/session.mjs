@@ -113,7 +113,13 @@ async function play({ name, chapter }) {
 try {
     for (const chapter of CHAPTERS) {
         const { name, after } = chapter;
-        if ((BOUNDS.includes(name) || isWanted(name)) && !broken.has("opening") && !broken.has(after)) {
+        if (!BOUNDS.includes(name) && !isWanted(name)) {
+            continue;
+        }
+        if (broken.has("opening") || broken.has(after)) {
+            // Nor can what goes on in its window be played.
+            broken.add(name);
+        } else {
             await play(chapter);
         }
     }

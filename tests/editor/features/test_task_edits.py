@@ -97,12 +97,69 @@ async def test_the_state_of_a_task_is_edited_in_its_place(
     assert {change["textDocument"]["version"] for [change] in changes.values()} == {1}
 
 
-async def test_in_a_long_plan_the_cursor_alone_asks_for_no_edit(
+LONG = "".join(f"- [ ] Task {nth}\n" for nth in range(2000))
+
+
+async def test_in_a_long_plan_the_cursor_alone_asks_for_no_edit(view: View) -> None:
+    editor = await unresolving(view)
+    assert await asked_of(editor, view, LONG, trigger=AUTOMATIC) == {}
+    assert "edit" in (await asked_of(editor, view, LONG))["Mark task as done"]
+
+
+async def unresolving(view: View) -> InProcessEditor:
+    """An editor that takes actions whole."""
+    editor = InProcessEditor(Views([view]))
+    able: Message = {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}
+    capabilities = {"textDocument": {"codeAction": able}}
+    params = {"processId": None, "rootUri": None, "capabilities": capabilities}
+    result = await editor.request("initialize", params)
+    assert result["capabilities"]["codeActionProvider"]["resolveProvider"]
+    editor.notify("initialized", {})
+    return editor
+
+
+async def test_in_a_long_plan_the_edit_of_a_chosen_action_is_resolved(
     editor: InProcessEditor, view: View
 ) -> None:
-    text = "- [ ] a\n" * 3000
-    assert await asked_of(editor, view, text, trigger=AUTOMATIC) == {}
-    assert "Mark task as done" in await asked_of(editor, view, text)
+    found = await asked_of(editor, view, LONG, line=1)
+    assert [title for title, one in found.items() if "edit" in one] == []
+    automatic = await asked_of(editor, view, LONG, line=1, trigger=AUTOMATIC)
+    assert automatic.keys() == {"Mark task as done", "Block task"}
+    whole = await asked_of(await unresolving(view), view, LONG, line=1)
+    assert found.keys() == whole.keys()
+    for title, one in found.items():
+        resolved = await editor.request("codeAction/resolve", one)
+        assert resolved["title"] == title
+        (edited,) = resolved["edit"]["documentChanges"]
+        assert [edited["edits"]] == [*whole[title]["edit"]["changes"].values()]
+
+
+async def test_what_is_resolved_fits_the_text_of_that_moment(
+    editor: InProcessEditor, view: View
+) -> None:
+    found = await asked_of(editor, view, LONG, line=1)
+    done = found["Mark task as done"]
+    assert view.plan_path is not None
+    uri = view.plan_path.as_uri()
+    editor.change(uri, 2, f"# Plan\n\n{LONG}")
+    resolved = await editor.request("codeAction/resolve", done)
+    [change] = resolved["edit"]["documentChanges"]
+    assert change["textDocument"]["version"] == 2
+    assert edits_in(change) == [([(3, 3), (3, 4)], "x")]
+    editor.change(uri, 3, "# Plan\n\n" + LONG.replace("Task 1\n", "Other\n"))
+    error = (await editor.answer("codeAction/resolve", done))["error"]
+    assert error["code"] == -32803
+    assert "the plan has changed" in error["message"]
+
+
+async def test_an_action_that_has_its_command_is_resolved_to_itself_and_strange_data_is_refused(
+    editor: InProcessEditor, view: View
+) -> None:
+    action = {"title": "Start loop", "command": {"title": "Start loop", "command": "ralph.start"}}
+    assert await editor.request("codeAction/resolve", action) == action
+    for data in ("x", {"uri": "file:///elsewhere/plan.md", "task": "a"}):
+        error = (await editor.answer("codeAction/resolve", {**action, "data": data}))["error"]
+        assert error["code"] == -32602
 
 
 async def test_who_asks_is_shown_every_edit(editor: InProcessEditor, view: View) -> None:

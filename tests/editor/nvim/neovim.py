@@ -1,7 +1,7 @@
 """A real Neovim with its own screen, driven from outside as a user's hands and eyes would.
 
-Its whole configuration is the Lua file in ``docs/editors/neovim.md``, so that the page and what is
-tested can never differ. Nothing here sleeps: Neovim is asked to wait until something is so.
+Its whole configuration is the plugin in ``docs/editors/neovim``, or the one file of it that works
+alone. Nothing here sleeps: Neovim is asked to wait until something is so.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from tests.engine.project_builder import PATIENCE, ROOT
 from tests.engine.ralph_runner import wait_until
 
 PAGE = ROOT / "docs" / "editors" / "neovim.md"
+PLUGIN = ROOT / "docs" / "editors" / "neovim"
+ONE_FILE = PLUGIN / "plugin" / "ralph.lua"
 
 COLUMNS, ROWS = 100, 30
 
@@ -110,6 +112,32 @@ class Neovim:
     def lua(self, code: str, *arguments: object) -> Any:
         """Run Lua in it; gives what that returns."""
         return self.api.exec_lua(code, *arguments)
+
+    def take_menus(self) -> None:
+        """Be the picker from here on, as plugins of the user's are."""
+        self.lua(
+            """vim.ui.select = function(items, options, on_choice)
+              _G.menu = { title = options.prompt, on_choice = on_choice, items = {} }
+              for _, item in ipairs(items) do
+                table.insert(_G.menu.items, { item = item, line = options.format_item(item) })
+              end
+            end"""
+        )
+
+    def choose(self, title: str, words: str) -> list[str]:
+        """Choose the line with these words in a menu that comes; gives all of its lines."""
+        self.wait("_G.menu and _G.menu.title:find(..., 1, true)", title)
+        lines: list[str] = self.lua(
+            """local menu, words, lines = _G.menu, ..., {}
+            _G.menu = nil
+            for _, one in ipairs(menu.items) do table.insert(lines, one.line) end
+            for _, one in ipairs(menu.items) do
+              if one.line:find(words, 1, true) then menu.on_choice(one.item) break end
+            end
+            return lines""",
+            words,
+        )
+        return lines
 
     def kill(self) -> None:
         """As the system would; nothing of it gets a chance to say goodbye."""
@@ -261,19 +289,26 @@ class Neovim:
 
 
 @contextmanager
-def start_neovim(file: Path, *, env: Mapping[str, str] | None = None) -> Iterator[Neovim]:
-    """Open ``file`` in a Neovim that has the page's Lua file and nothing else."""
+def start_neovim(
+    file: Path, *, env: Mapping[str, str] | None = None, plugin: bool = False
+) -> Iterator[Neovim]:
+    """Open ``file`` in a Neovim that has the one file, or the plugin, and nothing else."""
     with tempfile.TemporaryDirectory(prefix="nvim-") as name, tempfile.TemporaryFile() as said:
         folder = Path(name)
         init = folder / "init.lua"
-        init.write_text(lua_of(PAGE), encoding="utf-8")
+        around = environment(folder, env)
+        if plugin:
+            around |= install_plugin(folder, around)
+        init.write_text(block("keys") if plugin else ONE_FILE.read_text(encoding="utf-8"))
+        # A clean Neovim looks for no packages of the user's.
+        clean = [] if plugin else ["--clean"]
         # A socket's path must be short, which a test's own folder is not.
         socket, ready = folder / "socket", folder / "ready"
         tell = f"call writefile([], '{ready}')"
         process = subprocess.Popen(
-            [neovim(), "--headless", "--clean", "-u", init, "--listen", socket, "-c", tell, file],
+            [neovim(), "--headless", *clean, "-u", init, "--listen", socket, "-c", tell, file],
             cwd=file.parent,
-            env=environment(folder, env),
+            env=around,
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=said,
@@ -288,12 +323,18 @@ def start_neovim(file: Path, *, env: Mapping[str, str] | None = None) -> Iterato
             process.wait(PATIENCE)
 
 
-def lua_of(page: Path) -> str:
-    """The one Lua file that a page holds."""
-    block = re.compile(r"^```lua\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    blocks = block.findall(page.read_text(encoding="utf-8"))
-    assert len(blocks) == 1, f"{page} holds {len(blocks)} Lua files"
-    return str(blocks[0])
+def install_plugin(home: Path, around: Mapping[str, str]) -> dict[str, str]:
+    """Install the plugin as the page says, in this home; where Neovim finds it."""
+    subprocess.run(["sh", "-euc", block("installs")], env={**around, "HOME": str(home)}, check=True)
+    return {"XDG_DATA_HOME": str(home / ".local" / "share")}
+
+
+def block(name: str) -> str:
+    """The text that the page says to copy below a mark."""
+    after = PAGE.read_text(encoding="utf-8").partition(f"<!-- {name} -->")[2]
+    found = re.search(r"^```\w+\n(.*?)^```$", after, re.MULTILINE | re.DOTALL)
+    assert found is not None, f"{PAGE} has nothing below {name}"
+    return found[1]
 
 
 def neovim() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,7 @@ class TestRuns:
         told = await editor.request("ralph/runs")
         assert told["runs"] == []
         (live,) = told["anywhere"]
+        assert (await editor.request("ralph/anywhere")) == {"runs": [live]}
         assert (live["workspace"], live["live"]) == (str(loops.repository), True)
         assert live["task"]["title"] == "First task"
 
@@ -96,6 +98,7 @@ class TestTexts:
         assert json.loads(exported["text"])["runs"][0]["run"] == key
         wrong = await editor.refusal("ralph/inspect", {"what": "show", "run": key, "iteration": 9})
         assert "has no iteration 9" in wrong.message
+        assert wrong.data == {"code": "used-wrongly"}
 
     async def test_archiving_is_previewed_and_then_done(
         self, edit: StartEditor, loops: Project
@@ -105,13 +108,44 @@ class TestTexts:
         loops.run("1")
         editor = await edit(loops.repository)
         planned = await editor.request("ralph/maintain", {"what": "archive", "dryRun": True})
-        assert "Nothing was changed: this was a dry run" in planned["text"]
+        assert "Would be archived in archive/" in planned["text"]
+        # That is for a terminal: an editor asks whether to do it.
+        assert "dry run" not in planned["text"]
         assert not (loops.repository / "archive").exists()
         done = await editor.request("ralph/maintain", {"what": "archive"})
         assert "Archived in archive/" in done["text"]
         assert (loops.repository / "archive").is_dir()
         pruned = await editor.request("ralph/maintain", {"what": "prune", "dryRun": True})
         assert (pruned["nothing"], "Nothing to delete" in pruned["text"]) == (True, True)
+
+    async def test_output_is_listed_for_a_dialog_and_then_deleted(
+        self, edit: StartEditor, loops: Project
+    ) -> None:
+        loops.plan("First task", "Second task")
+        loops.agent(COMMITS)
+        loops.run("1")
+        loops.run("1")
+        with (loops.repository / ".ralph" / "config.toml").open("a", encoding="utf-8") as config:
+            config.write("\n[state]\nmax_bytes = 1\n")
+        editor = await edit(loops.repository)
+        _, first = (await editor.request("ralph/runs"))["runs"]
+        prune = {"what": "prune"}
+        planned = await editor.request("ralph/maintain", {**prune, "dryRun": True})
+        assert not planned["nothing"]
+        heading, run, total = planned["text"].splitlines()
+        assert heading == "Runs by the time of their end:"
+        assert re.fullmatch(
+            r"\d{4}-\d\d-\d\d \d\d:\d\d: \d+ files, .* \(\[state\] max_bytes = .*\)", run
+        )
+        assert "can be freed" in total
+        assert not (await editor.request("ralph/runs"))["runs"][1]["pruned"]
+        done = await editor.request("ralph/maintain", prune)
+        assert "Deleted the output of 1 run" in done["text"]
+        after = (await editor.request("ralph/runs"))["runs"]
+        assert [run["pruned"] for run in after] == [False, True]
+        assert {**after[1], "pruned": False} == first
+        page = await editor.request("ralph/iterations", {"run": first["key"]})
+        assert [row["task"] for row in page["rows"]] == ["First task"]
 
     async def test_what_a_verb_refuses_is_an_error_with_its_words(
         self, edit: StartEditor, loops: Project
@@ -121,6 +155,7 @@ class TestTexts:
         editor = await edit(loops.repository)
         refused = await editor.refusal("ralph/maintain", {"what": "archive"})
         assert "run" in refused.message
+        assert refused.data == {"code": "workspace-busy"}
         assert not (loops.repository / "archive").exists()
 
     async def test_nothing_is_asked_of_programs_in_a_folder_that_is_not_trusted(

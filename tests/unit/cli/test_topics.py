@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_each_page_is_in_the_wheel() -> None:
     tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     included = tables["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    pages = {place: page for place, page in included.items() if place.startswith("docs/")}
+    pages = {place: page for place, page in included.items() if place.endswith(".md")}
     assert pages == {f"docs/{page}": f"ralph_ls/{IN_WHEEL}/{page}" for page in TOPICS.values()}
 
 

@@ -72,11 +72,12 @@ export function duration(seconds: number): string {
   return `${t("{0}h", count(Math.floor(minutes / 60)))}${rest}`;
 }
 
-export type Moment = "day" | "date" | "time";
+export type Moment = "day" | "date" | "time" | "clock";
 
 const MOMENTS: Readonly<Record<Moment, Intl.DateTimeFormatOptions>> = {
   day: { day: "numeric", month: "short" },
   date: { weekday: "short", day: "numeric", month: "short", year: "numeric" },
+  clock: { hour: "2-digit", minute: "2-digit" },
   time: { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" },
 };
 

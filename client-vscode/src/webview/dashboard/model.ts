@@ -5,6 +5,7 @@
  */
 
 import type {
+  AgentFailure,
   BreakerState,
   Dashboard,
   DashboardFolder,
@@ -34,6 +35,8 @@ const MOST_BARS = 120;
 export interface Point {
   /** Short, below the axis. */
   readonly tick: string;
+  /** In its place, where the value before it has the same. */
+  readonly clock: string;
   /** Whole, where the value is read out. */
   readonly label: string;
   /** The task, the end of a run, or nothing. */
@@ -148,7 +151,7 @@ function pointsOf(
   }
 }
 
-function groupPoint(group: FigureGroup): Omit<Point, "tick" | "label" | "detail"> {
+function groupPoint(group: FigureGroup): Omit<Point, "tick" | "clock" | "label" | "detail"> {
   return {
     agent: "",
     tasksDone: group.tasksDone,
@@ -168,7 +171,13 @@ function groupPoint(group: FigureGroup): Omit<Point, "tick" | "label" | "detail"
 function dayPoint(group: FigureGroup): Point {
   // A day without a time is one of the reader's own calendar.
   const at = new Date(`${group.key}T12:00:00`).getTime();
-  return { ...groupPoint(group), tick: moment(at, "day"), label: moment(at, "date"), detail: "" };
+  return {
+    ...groupPoint(group),
+    tick: moment(at, "day"),
+    clock: "",
+    label: moment(at, "date"),
+    detail: "",
+  };
 }
 
 function runPoint(run: DashboardRun): Point {
@@ -176,6 +185,7 @@ function runPoint(run: DashboardRun): Point {
   return {
     ...groupPoint(run),
     tick: moment(at, "day"),
+    clock: moment(at, "clock"),
     label: t("Run {0}, {1}", run.key.slice(-4), moment(at, "time")),
     detail: endWords(run.end),
   };
@@ -203,6 +213,9 @@ function iterationPoints(
         get tick(): string {
           return moment(at, "day");
         },
+        get clock(): string {
+          return moment(at, "clock");
+        },
         get label(): string {
           return t("Iteration {0}, {1}", columns.numbers[i] ?? 0, moment(at, "time"));
         },
@@ -225,6 +238,20 @@ function iterationPoints(
   return found;
 }
 
+/** What is below the axis: days, and times where the day is that of the value before. */
+export function ticksOf(points: readonly (Point | undefined)[]): string[] {
+  let before = "";
+  return points.map((point) => {
+    if (point === undefined) {
+      return "";
+    }
+    const { tick } = point;
+    const text = tick === before ? point.clock : tick;
+    before = tick;
+    return text;
+  });
+}
+
 /** The end of a run in words; a reason of another version stays as it is. */
 export function endWords(end: string): string {
   const words: Readonly<Record<string, string>> = {
@@ -240,4 +267,26 @@ export function endWords(end: string): string {
     crashed: t("engine gone"),
   };
   return words[end] ?? end;
+}
+
+/** How an agent failed, in words; a kind of another version stays as it is. */
+export function failureWords(failure: string): string {
+  const words: Readonly<Record<AgentFailure, string>> = {
+    notLoggedIn: t("not logged in"),
+    limit: t("usage limit"),
+    overloaded: t("model overloaded"),
+    unreachable: t("API unreachable"),
+    contextFull: t("context window full"),
+    maxTurns: t("turn limit reached"),
+    budget: t("cost limit reached"),
+    refusedAsRoot: t("refuses root"),
+    wrongCall: t("wrong flag or setting"),
+    crashed: t("crashed"),
+    noOutput: t("no output"),
+    killed: t("killed"),
+    idle: t("silent for too long"),
+    timedOut: t("timed out"),
+    other: t("agent failed"),
+  };
+  return failure in words ? words[failure as AgentFailure] : failure;
 }

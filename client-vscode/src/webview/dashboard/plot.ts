@@ -4,7 +4,7 @@ import uPlot from "uplot";
 
 import { t } from "../../l10n";
 import { element } from "./dom";
-import type { Point } from "./model";
+import { ticksOf, type Point } from "./model";
 import type { Chart, Series, Tone } from "./series";
 
 /** The colours of the theme, as a canvas needs them. */
@@ -171,7 +171,7 @@ export class Plot {
           size: 26,
           gap: 8,
           splits: (_, __, low, high) => xSplits(points.length, low, high, this.width),
-          values: (_, splits) => splits.map((index) => points[index]?.tick ?? ""),
+          values: (_, splits) => ticksOf(splits.map((index) => points[index])),
         },
         {
           ...axis,

@@ -4,7 +4,7 @@ import type { DashboardFolder, FigureGroup } from "../../generated/protocol";
 import { t } from "../../l10n";
 import { element, type Child } from "./dom";
 import { compact, count, dollars, duration, percent, rate, UNKNOWN } from "./format";
-import { endWords, type View } from "./model";
+import { endWords, failureWords, type View } from "./model";
 
 /** A figure; `exact` is the number as the document has it. */
 function figure(name: string, text: string, exact: number | undefined): HTMLElement {
@@ -198,7 +198,7 @@ function stuckTile({ range: { totals, tasks }, run }: View): HTMLElement {
     .map(([end, n]) => `${endWords(end)} ${count(n)}`)
     .join(" · ");
   const failures = Object.entries(totals.failures)
-    .map(([failure, n]) => `${failure} ${count(n)}`)
+    .map(([failure, n]) => `${failureWords(failure)} ${count(n)}`)
     .join(" · ");
   return tile("stuck", t("Where it is stuck"), [
     worst === undefined

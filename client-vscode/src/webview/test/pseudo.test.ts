@@ -230,8 +230,9 @@ test("the rows of the trees", () => {
     ...{ workspace: "/‹w›", run: "‹r›", plan: "‹p›", live: true, phase: "running" as const },
     ...{ activity: "‹a›", iteration: 1, done: 0, required: 1, estimated: false, next: "‹n›" },
   };
-  const history = { runs: { runs, anywhere: [elsewhere] }, pages: new Map() };
-  const trees = [...planNodes(shown), ...iterationNodes(shown), ...runNodes(shown, history, 0)];
+  const history = { runs, pages: new Map() };
+  const kept = runNodes(shown, history, [elsewhere], 0);
+  const trees = [...planNodes(shown), ...iterationNodes(shown), ...kept];
   const nodes = [...byId(trees).values()];
   assert.ok(nodes.length > 10);
   for (const { label, description, tooltip, spoken } of nodes) {

@@ -59,6 +59,8 @@ class Feed:
         self._figures: tuple[int, str] = (-1, "")
         self.revision = 0
         self.closed = False
+        # Before anybody reads figures, so that what changes afterwards is noticed.
+        self._seen = self._look()
 
     def figures(self) -> str:
         """The document as it is now; read once for all pages."""
@@ -82,10 +84,12 @@ class Feed:
 
     def follow(self) -> None:
         """Watch the runs until it is closed."""
-        seen = self._look()
+        seen = self._seen
         while not self.closed:
             folders = [folder for _, state in self._places for folder in _folders_of(state)]
             with FolderWatch(folders, self._wake.set) as watch:
+                # What changed before the watch began.
+                self._wake.set()
                 seen = self._follow_runs(seen, works=watch.works)
 
     def _follow_runs(self, seen: list[Look], *, works: bool) -> list[Look]:

@@ -1,7 +1,9 @@
 """Task edits as code actions: state, review, notes, place, priority, log of finished tasks.
 
-Each is computed when the user asks for it; one that is impossible says why. How a task or a story
-is written is the plan's format to know.
+One that is impossible says why. In a long plan each edit takes long, since the plan is read again
+as it would be (docs/adr/0077): there a client that can resolve actions gets them without edits, and
+asks for the edit of the one that was chosen. How a task or a story is written is the plan's format
+to know.
 """
 
 from __future__ import annotations
@@ -99,18 +101,60 @@ def task_edit_actions(
     """The edits of the task that these lines are in, if they are in just one.
 
     Without ``log`` nobody has asked but the cursor, which moves all the time: then it is those
-    alone that set the state, and none in a long plan, since each is read again as it would be.
+    alone that set the state, and none in a long plan that would have to be edited for that.
     ``today`` is such as ``2026-01-31``.
     """
-    from ralph_ls.core.plan.formats.dispatch import operations_of
-    from ralph_ls.core.plan.model import PlanKind
-
-    if log is None and len(sight.seen.text) > SMALL_TEXT:
+    is_long = len(sight.seen.text) > SMALL_TEXT
+    if log is None and is_long and not abilities.resolves:
         return
     plan = sight.seen.plan
     task = plan.at_line(first)
     if task is None or plan.at_line(last) != task:
         return
+    for title, make in _edits_of(sight, task, abilities, today=today, log=log):
+        if is_long and abilities.resolves:
+            data = {"uri": sight.uri, "task": task.id}
+            yield types.CodeAction(title=title, kind=KIND, data=data)
+        else:
+            yield _action(title, make)
+
+
+def resolve_task_edit(
+    sight: DocumentSnapshot,
+    task_id: str,
+    title: str,
+    abilities: EditCapabilities,
+    *,
+    today: str,
+    log: ProgressLogText,
+) -> types.WorkspaceEdit:
+    """The edit of an action that came without it, for the text as it is now.
+
+    Raises ``RalphError`` where it is impossible, or the task has gone.
+    """
+    from ralph_ls.protocol.errors import RalphError
+
+    task = sight.seen.plan.find(task_id)
+    if task is not None:
+        for name, make in _edits_of(sight, task, abilities, today=today, log=log):
+            if name == title:
+                return make()
+    raise RalphError("the plan has changed; ask for the actions of the task again")
+
+
+def _edits_of(
+    sight: DocumentSnapshot,
+    task: Task,
+    abilities: EditCapabilities,
+    *,
+    today: str,
+    log: ProgressLogText | None,
+) -> Iterator[tuple[str, Callable[[], types.WorkspaceEdit]]]:
+    """Every edit by its title, not made yet; only those of the state without ``log``."""
+    from ralph_ls.core.plan.formats.dispatch import operations_of
+    from ralph_ls.core.plan.model import PlanKind
+
+    plan = sight.seen.plan
     target = EditTarget(uri=sight.uri, version=sight.version)
     ways: Iterable[PlanEditOption]
     structured = operations_of(sight.seen.kind).text
@@ -121,10 +165,10 @@ def task_edit_actions(
     else:
         ways = _states(task) if log is None else (*_states(task), *_others(sight, plan, task))
     for way in ways:
-        yield _action(way.title, partial(_edit, sight, target, way, abilities))
+        yield way.title, partial(_edit, sight, target, way, abilities)
     if log is not None and _is_done(task):
         title = f"Move finished tasks to {log.name}"
-        yield _action(title, partial(_move_done, sight, target, log, title, abilities, today=today))
+        yield title, partial(_move_done, sight, target, log, title, abilities, today=today)
 
 
 def _structured_edits(

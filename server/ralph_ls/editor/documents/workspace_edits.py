@@ -46,6 +46,8 @@ class EditCapabilities:
     """An edit may make a file."""
     disabled: bool = False
     """An action that cannot be taken may say why."""
+    resolves: bool = False
+    """An action may come without its edit, which is asked for when the action is chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,15 @@ def edit_capabilities(client: types.ClientCapabilities) -> EditCapabilities:
         previews=versions and bool(edit and edit.change_annotation_support),
         new_files=versions and types.ResourceOperationKind.Create in operations,
         disabled=bool(actions and actions.disabled_support),
+        resolves=_resolves_edits(actions),
     )
+
+
+def _resolves_edits(actions: types.CodeActionClientCapabilities | None) -> bool:
+    """Whether the client asks for the edit of an action that came without it."""
+    if actions is None or actions.resolve_support is None:
+        return False
+    return bool(actions.data_support) and "edit" in actions.resolve_support.properties
 
 
 def workspace_edit(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
 
+import attrs
 from lsprotocol import types
 
 from ralph_ls.core.plurals import count_of
@@ -21,13 +22,19 @@ from ralph_ls.editor.documents.project_documents import ProjectDocuments
 from ralph_ls.editor.documents.project_fixes import settings_fixes, spec_fixes
 from ralph_ls.editor.documents.quick_fixes import FixRequest, quick_fixes
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot
-from ralph_ls.editor.documents.task_edits import KIND, ProgressLogText, task_edit_actions
+from ralph_ls.editor.documents.task_edits import (
+    KIND,
+    ProgressLogText,
+    resolve_task_edit,
+    task_edit_actions,
+)
 from ralph_ls.editor.documents.workspace_edits import (
     EditCapabilities,
     EditTarget,
     edit_capabilities,
 )
 from ralph_ls.editor.lsp.conversion import SOURCE, display_capabilities
+from ralph_ls.editor.lsp.errors import invalid_field
 from ralph_ls.editor.scheduling import run_in_thread
 
 if TYPE_CHECKING:
@@ -60,7 +67,8 @@ def register(
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
         types.CodeActionOptions(
-            code_action_kinds=[types.CodeActionKind.QuickFix, KIND, RUN_KIND, TASK_KIND]
+            code_action_kinds=[types.CodeActionKind.QuickFix, KIND, RUN_KIND, TASK_KIND],
+            resolve_provider=True,
         ),
     )
     async def code_actions(
@@ -71,6 +79,10 @@ def register(
             return None if found is None else list(found)
         # An edit is more than a command, so a client that knows only those is offered none.
         return [one.command for one in found if one.command is not None]
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    async def resolve(action: types.CodeAction) -> types.CodeAction:
+        return await feature.resolve(action)
 
 
 class _CodeActions:
@@ -100,6 +112,38 @@ class _CodeActions:
             return await self._in_specs(params)
         return await self._in_loop(params, *place)
 
+    async def resolve(self, action: types.CodeAction) -> types.CodeAction:
+        """The action with its edit; only those of tasks come without it."""
+        match action.data:
+            case {"uri": str(uri), "task": str(task)}:
+                pass
+            case None:
+                return action
+            case _:
+                raise invalid_field(types.CODE_ACTION_RESOLVE, "data", "is not what was sent")
+        await self._workspaces.ready()
+        place = self._workspaces.of_document(uri)
+        edit = None
+        if place is not None:
+            view, kind = place
+            make = partial(
+                resolve_task_edit,
+                task_id=task,
+                title=action.title,
+                abilities=self._abilities,
+                today=self._today,
+                log=_log_of(view, self._documents),
+            )
+            edit = await self._documents.read(view, kind, make, uri=uri)
+        if edit is None:
+            raise invalid_field(types.CODE_ACTION_RESOLVE, "data.uri", "names no plan")
+        return attrs.evolve(action, edit=edit)
+
+    @property
+    def _today(self) -> str:
+        """Such as ``2026-01-31``."""
+        return self._workspaces.now().astimezone().date().isoformat()
+
     @property
     def _abilities(self) -> EditCapabilities:
         return edit_capabilities(self._server.client_capabilities)
@@ -117,7 +161,7 @@ class _CodeActions:
         around = ActionContext(
             prefix=prefix,
             abilities=self._abilities,
-            today=self._workspaces.now().astimezone().date().isoformat(),
+            today=self._today,
             log=log,
             approval=approval,
             rollback=self._workspaces.reviews.rollbacks.get(view.root),

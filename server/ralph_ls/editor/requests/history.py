@@ -11,6 +11,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from ralph_ls.core.loop.rules.health import bytes_words
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.redaction.secret_names import secrets_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
@@ -19,7 +21,9 @@ from ralph_ls.core.views.report.dashboard import clean_run, kept_run, with_clean
 from ralph_ls.editor.requests.control import trusted_workspace
 from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.json_output import RunAnywhere, RunsEverywhere
 from ralph_ls.protocol.lsp.row_methods import (
+    AnywhereParams,
     Inspection,
     InspectParams,
     IterationsParams,
@@ -35,15 +39,23 @@ from ralph_ls.protocol.verb_output import Pruned
 from ralph_ls.store.figures import read_dashboard, read_digests, read_runs
 from ralph_ls.store.layout import StateFolder, state_root
 from ralph_ls.store.run.iterations import read_rollbacks
-from ralph_ls.store.run.launch import HELP_HINT, run_to_end
+from ralph_ls.store.run.launch import parse_refusal, run_to_end
 from ralph_ls.store.run.lock import is_held
 from ralph_ls.store.run.runs import find_run, runs_anywhere
 from ralph_ls.store.run.state_index import every_worktree
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.base import WireModel
     from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
+
+DRY_RUN = "this was a dry run"
+"""End of the line with which a verb in a terminal says that it changed nothing."""
+
+MAX_LISTED_RUNS = 10
+"""Runs that a question names before their output is deleted."""
 
 COLUMNS = "100"
 """Width of the texts, as a terminal would have it."""
@@ -73,18 +85,30 @@ async def runs(workspaces: Workspaces, params: RunsParams) -> RunsResult:
     """``ralph/runs``."""
     await workspaces.ready()
     view = workspaces.named(params.workspace)
-    root, zone = state_root(workspaces.environment), workspaces.now().astimezone().tzinfo
+    zone = workspaces.now().astimezone().tzinfo
     clean = _clean(workspaces)
 
     def read() -> RunsResult:
         kept = read_digests(view.worktree, view.folders.state, zone)
-        waiting = runs_anywhere(every_worktree(root), zone=zone)
         return RunsResult(
             runs=tuple(kept_run(one, clean) for one in reversed(kept)),
-            anywhere=tuple(clean_run(one, clean) for one in waiting),
+            anywhere=tuple(clean_run(one, clean) for one in _waiting(workspaces)),
         )
 
     return await run_in_thread(read, name="runs")
+
+
+async def anywhere(workspaces: Workspaces, _: AnywhereParams) -> RunsEverywhere:
+    """``ralph/anywhere``."""
+    clean = _clean(workspaces)
+    found = await run_in_thread(partial(_waiting, workspaces), name="runs anywhere")
+    return RunsEverywhere(runs=tuple(clean_run(one, clean) for one in found))
+
+
+def _waiting(workspaces: Workspaces) -> list[RunAnywhere]:
+    places = every_worktree(state_root(workspaces.environment))
+    zone = workspaces.now().astimezone().tzinfo
+    return runs_anywhere(places, zone=zone, load=workspaces.known_states.load)
 
 
 async def iterations(workspaces: Workspaces, params: IterationsParams) -> IterationsResult:
@@ -144,24 +168,47 @@ async def maintain(workspaces: Workspaces, params: MaintainParams) -> MaintainRe
     view = await trusted_workspace(workspaces, params.workspace)
     arguments = {Upkeep.ARCHIVE: ["archive"], Upkeep.PRUNE: ["prune", "--yes"]}[params.what]
     arguments += ["--dry-run"] if params.dry_run else []
-    printed = await _print(workspaces, view, arguments)
-    is_nothing = False
     if params.dry_run and params.what is Upkeep.PRUNE:
-        found = await _print(workspaces, view, [*arguments, "--json"])
-        is_nothing = not Pruned.model_validate_json(found.text).runs
-    elif not params.dry_run:
+        listed = await _print(workspaces, view, [*arguments, "--json"])
+        found = Pruned.model_validate_json(listed.text)
+        if found.runs:
+            text = _clean(workspaces)(_prune_words(found, workspaces.now().astimezone().tzinfo))
+            return MaintainResult(text=text)
+    printed = await _print(workspaces, view, arguments)
+    if not params.dry_run:
         await view.scan()
-    return MaintainResult(text=printed.text, nothing=is_nothing)
+    # The editor asks whether to do it.
+    lines = [line for line in printed.text.splitlines() if not line.endswith(DRY_RUN)]
+    return MaintainResult(
+        text="\n".join(lines), nothing=params.dry_run and params.what is Upkeep.PRUNE
+    )
+
+
+def _prune_words(found: Pruned, zone: tzinfo | None) -> str:
+    """What would be deleted, in lines for a dialog, which has no columns."""
+    lines = [
+        f"{one.ended_at.astimezone(zone):%Y-%m-%d %H:%M}: {count_of(one.files, 'file')}, "
+        f"{bytes_words(one.bytes)} ({one.setting})"
+        for one in found.runs[:MAX_LISTED_RUNS]
+    ]
+    more = len(found.runs) - len(lines)
+    lines += [f"{count_of(more, 'more run')}"] if more else []
+    freed = sum(one.bytes for one in found.runs)
+    total = f"{bytes_words(freed)} of {bytes_words(found.bytes)} can be freed"
+    return "\n".join(["Runs by the time of their end:", *lines, total])
 
 
 async def _print(workspaces: Workspaces, view: WorkspaceView, arguments: list[str]) -> TextResult:
     environment = {**workspaces.environment, "COLUMNS": COLUMNS, "NO_COLOR": "1"}
     run_it = partial(run_to_end, arguments, cwd=view.root, environment=environment)
     ran = await run_in_thread(run_it, name=arguments[0])
-    if not ran.out.strip() and ran.exit_code != 0:
-        lines = [line for line in ran.error.splitlines() if not line.startswith(HELP_HINT)]
-        message = "\n".join(lines).removeprefix("ralph: ")
-        raise RalphError(message or f"ralph {arguments[0]} ended with code {ran.exit_code}")
+    if ran.exit_code != 0:
+        refusal = parse_refusal(ran.error)
+        if refusal is not None:
+            raise refusal
+        if not ran.out.strip():
+            failed = f"ralph {arguments[0]} ended with code {ran.exit_code}"
+            raise RalphError(f"{failed}: {ran.error}" if ran.error else failed)
     return TextResult(text=ran.out)
 
 
@@ -169,6 +216,7 @@ HANDLERS: Mapping[str, Callable[[Workspaces, Any], Awaitable[WireModel]]] = Mapp
     {
         "dashboard": dashboard,
         "runs": runs,
+        "anywhere": anywhere,
         "iterations": iterations,
         "inspect": inspect,
         "maintain": maintain,

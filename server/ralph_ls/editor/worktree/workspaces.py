@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from ralph_ls.protocol.lsp.options import EditorOptions
     from ralph_ls.store.layout import Worktree
+    from ralph_ls.store.run.runs import KnownStates
 
 __all__ = ["WorkspaceView", "Workspaces"]
 
@@ -202,6 +203,13 @@ class Workspaces:
         self._wait: Callable[[WorkspaceView], Awaitable[None]] = _wait_for_nobody
         self._changed: dict[WorkspaceView, None] = {}
         self._failures = FailureLog("reporting a change")
+
+    @cached_property
+    def known_states(self) -> KnownStates:
+        """States of runs of any work tree, which a viewer asks for every few seconds."""
+        from ralph_ls.store.run.runs import KnownStates
+
+        return KnownStates()
 
     # ------------------------------------------------------------------------------------ opening
 

@@ -14,13 +14,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ralph_ls.protocol.base import WireModel, WorkspaceParams
+from ralph_ls.protocol.base import StrictWireModel, WireModel, WorkspaceParams
 from ralph_ls.protocol.config.agent import PromptBy
 from ralph_ls.protocol.config.config import OnHalt, ProfileName
 from ralph_ls.protocol.config.tables import Duration, TreePath
 from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
+from ralph_ls.protocol.json_output import RunsEverywhere
 from ralph_ls.protocol.lsp.panel import AnswerView, Panel, PlanRows
 from ralph_ls.protocol.lsp.row_methods import (
+    AnywhereParams,
     ChangesParams,
     ChangesResult,
     EditTaskParams,
@@ -83,6 +85,7 @@ UNSUBSCRIBE = "ralph/unsubscribe"
 SETUP_CHOICES = "ralph/setupChoices"
 DASHBOARD = "ralph/dashboard"
 RUNS = "ralph/runs"
+ANYWHERE = "ralph/anywhere"
 ITERATIONS = "ralph/iterations"
 INSPECT = "ralph/inspect"
 MAINTAIN = "ralph/maintain"
@@ -341,7 +344,7 @@ class ViewParams(WireModel):
 
 
 def _request(
-    name: str, params: type[WorkspaceParams], result: type[WireModel], *, changes: bool
+    name: str, params: type[StrictWireModel], result: type[WireModel], *, changes: bool
 ) -> Method:
     direction = Direction.TO_SERVER
     return Method(name=name, direction=direction, params=params, result=result, changes=changes)
@@ -374,6 +377,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(UNSUBSCRIBE, UnsubscribeParams, UnsubscribeResult, changes=False),
             _request(DASHBOARD, DashboardParams, Dashboard, changes=False),
             _request(RUNS, RunsParams, RunsResult, changes=False),
+            _request(ANYWHERE, AnywhereParams, RunsEverywhere, changes=False),
             _request(ITERATIONS, IterationsParams, IterationsResult, changes=False),
             _request(INSPECT, InspectParams, TextResult, changes=False),
             _request(MAINTAIN, MaintainParams, MaintainResult, changes=True),

@@ -155,6 +155,8 @@ class IterationRow(WireModel):
     """How many starts the iteration has had, with this one."""
     task: str | None = None
     """Title of the task that it was assigned."""
+    planning: bool | None = None
+    """True: it makes or rewrites the plan, so it has no task."""
     outcome: Outcome | None = None
     """None while it is running."""
     confirmed: bool | None = None

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from ralph_ls.protocol.base import WireModel, WorkspaceParams
+from ralph_ls.protocol.base import StrictWireModel, WireModel, WorkspaceParams
 from ralph_ls.protocol.dashboard import DashboardRun
 from ralph_ls.protocol.json_output import RunAnywhere
 from ralph_ls.protocol.lsp.panel import IterationRow
@@ -58,6 +58,10 @@ class EditTaskParams(WorkspaceParams):
 
 class RunsParams(WorkspaceParams):
     """Ask for every run that is kept of a work tree, and for those that wait in any other."""
+
+
+class AnywhereParams(StrictWireModel):
+    """Ask for the user's live and waiting runs in all work trees, as ``ralph ps`` lists them."""
 
 
 class KeptRun(DashboardRun):

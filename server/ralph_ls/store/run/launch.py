@@ -24,7 +24,7 @@ from typing import Any
 
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.protocol.config.config import Config, OnHalt, ProfileName
-from ralph_ls.protocol.errors import NoEngine, RalphError, UsageError
+from ralph_ls.protocol.errors import REPORT_CLASS, NoEngine, RalphError, UsageError
 from ralph_ls.protocol.plan import STDIN
 from ralph_ls.protocol.run.events import RunResumed, RunStarted
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
@@ -105,12 +105,13 @@ def run_to_end(
 ) -> CompletedCommand:
     """Run our own program in a separate process and wait for its end; it has no input.
 
+    `parse_refusal` finds the error of any verb in what it wrote.
     It is not ended with the waiting process, so that its changes are complete.
     """
     done = subprocess.run(
         command_line(arguments),
         cwd=cwd,
-        env=dict(environment),
+        env={**environment, REPORT_CLASS: "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
@@ -302,8 +303,13 @@ def reporting_refusals() -> Iterator[None]:
     try:
         yield
     except RalphError as error:
-        sys.stderr.write(f"{REFUSED}{type(error).__name__}\n")
+        report_class(error)
         raise
+
+
+def report_class(error: RalphError) -> None:
+    """Write the class of an error to standard error, where its message follows."""
+    sys.stderr.write(f"{REFUSED}{type(error).__name__}\n")
 
 
 def _refusal_of(launched: LaunchResult, files: RunFiles) -> RalphError:

@@ -191,7 +191,38 @@ def load_state(files: RunFiles) -> RunState:
     return fold(events, None if known is None else known.state)
 
 
-def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:
+class KnownStates:
+    """Cache of run states by their journals, for callers that ask again and again.
+
+    A journal that has not changed is not read. Snapshots do not replace it: those of another
+    version are not used, and folding a long journal takes seconds.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[tuple[int, int], RunState]] = {}
+
+    def load(self, files: RunFiles) -> RunState:
+        """The same as `load_state`."""
+        try:
+            status = files.journal.stat()
+        except OSError:
+            return load_state(files)
+        mark = (status.st_size, status.st_mtime_ns)
+        known = self._known.get(files.journal)
+        if known is None or known[0] != mark:
+            known = (mark, load_state(files))
+            if len(self._known) >= MAX_KNOWN_STATES:
+                self._known.clear()
+            self._known[files.journal] = known
+        return known[1]
+
+
+MAX_KNOWN_STATES = 500
+
+
+def find_run(
+    worktree: Worktree, state: StateFolder, *, load: Callable[[RunFiles], RunState] = load_state
+) -> FoundRun | None:
     """The newest run of the work tree; None where there never was one.
 
     The owner's file in the git directory has its location, which may differ from this process's
@@ -206,7 +237,7 @@ def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:
         candidates.insert(0, StateFolder(folder=Path(owner.state_dir)).run(owner.run))
     held = is_held(worktree.git_dir)
     for files in candidates:
-        run = load_state(files)
+        run = load(files)
         if run.run:
             live = held and owner is not None and owner.run == run.run
             return FoundRun(files=files, state=run, owner=owner, live=live)
@@ -233,17 +264,22 @@ def _is_credible(owner: LockOwner, worktree: Worktree, state: StateFolder) -> bo
 
 def newest_runs(
     places: Iterable[tuple[Worktree, StateFolder]],
+    *,
+    load: Callable[[RunFiles], RunState] = load_state,
 ) -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
     """The newest run of each work tree; what cannot be read is left to the verbs for one."""
     for worktree, state in places:
         with contextlib.suppress(RalphError, OSError):
-            found = find_run(worktree, state)
+            found = find_run(worktree, state, load=load)
             if found is not None:
                 yield worktree, state, found
 
 
 def runs_anywhere(
-    places: Iterable[tuple[Worktree, StateFolder]], *, zone: tzinfo | None
+    places: Iterable[tuple[Worktree, StateFolder]],
+    *,
+    zone: tzinfo | None,
+    load: Callable[[RunFiles], RunState] = load_state,
 ) -> list[RunAnywhere]:
     """The newest runs that are live or wait for the user: live ones first, then the newest."""
     from ralph_ls.core.views.text.status import run_anywhere
@@ -256,7 +292,7 @@ def runs_anywhere(
             pid=one.owner.pid if one.owner is not None and one.live else None,
             zone=zone,
         )
-        for worktree, _, one in newest_runs(places)
+        for worktree, _, one in newest_runs(places, load=load)
     ]
     waiting = [run for run in found if run.live or run.needs]
     return sorted(waiting, key=lambda run: (not run.live, -_moment(run.started_at)))

@@ -21,20 +21,26 @@ const THEMES = [
 
 export const steps = [
     [
-        "a second run does not take the first one away, and what lives anywhere is on top",
+        "the plan is rewritten by a second run after a question; it does not take the first one away",
         async (world) => {
             const { editor, letters } = world;
             const { kept } = letters.agent;
             for (const name of fs.readdirSync(kept).filter((each) => /^(at|gate)-/.test(each))) {
                 fs.rmSync(path.join(kept, name));
             }
-            await editor.command("Ralph: Start Loop");
+            await editor.command("Ralph: Rewrite Plan, Then Run…");
+            await editor.dialogButton("Rewrite Plan").waitFor();
+            await editor.picture("49-replan");
+            await editor.dialogButton("Rewrite Plan").click();
             await letters.agent.at(1);
+            const { mode } = await letters.journal.nth("iterationStarted", 7);
+            assert.equal(mode, "plan");
             await editor.command("Ralph Loop: Focus on Runs View");
             const rows = editor.rows("Runs");
             await editor.reads(rows, /Live and waiting/);
             await editor.reads(rows, /letters.*#1\/20/);
             await editor.reads(rows, /running/);
+            await editor.reads(editor.rows("Iterations"), /making the plan/);
             await earlier(editor).waitFor();
             await editor.picture("50-runs");
         },
@@ -73,19 +79,16 @@ export const steps = [
         },
     ],
     [
-        "verbs of the terminal answer here: reasons, a check, figures; a refusal is an error",
+        "verbs of the terminal answer here: reasons, figures; a refusal is an error",
         async ({ editor }) => {
             for (const [title, words] of [
                 ["Ralph: Explain Decisions", "No iteration has ended yet"],
-                ["Ralph: Check Setup", "git"],
                 ["Ralph: Show Figures of All Runs", "Runs in"],
             ]) {
                 await editor.command(title);
                 await editor.line(words).waitFor();
             }
             await editor.picture("53-figures");
-            await editor.command("Ralph: Delete Output of Old Runs…");
-            await editor.toast("Nothing to delete").waitFor();
             await editor.command("Ralph: Archive Finished Work…");
             await editor.toast("owns this work tree").waitFor();
             await editor.picture("54-refused");
@@ -93,11 +96,32 @@ export const steps = [
         },
     ],
     [
+        "every iteration is saved as a file, which has what the terminal prints",
+        async (world) => {
+            const { editor, letters } = world;
+            const saved = path.join(letters.folder, ".git", "iterations.csv");
+            await editor.command("Ralph: Export Runs…");
+            await editor.row("CSV").waitFor();
+            await editor.picture("54-export");
+            await editor.row("CSV").click();
+            await editor.quickInput.and(editor.page.locator(":focus")).waitFor();
+            await editor.reads(editor.quickTitle, "Save the figures");
+            await editor.picture("54-save");
+            await editor.quickInput.fill(saved);
+            // The dialog takes nothing before it has read the folder.
+            await editor.row("COMMIT_EDITMSG").waitFor();
+            await editor.press("Enter");
+            await editor.toast("Saved").waitFor();
+            await editor.picture("54-saved");
+            assert.equal(fs.readFileSync(saved, "utf8"), ralph(world, "export"));
+            await editor.command("Notifications: Clear All Notifications");
+        },
+    ],
+    [
         "when nothing runs, an iteration of an earlier run can be undone, and says so",
         async (world) => {
             const { editor, letters } = world;
-            const [program, ...before] = world.known.ralph;
-            execFileSync(program, [...before, "stop", "--now"], { cwd: letters.folder });
+            ralph(world, "stop", "--now");
             await letters.journal.nth("runEnded", 1);
             await editor.rows("Runs").filter({ hasText: /stopped · 1 iteration ·/ }).waitFor();
             const seventh = editor.rows("Runs").filter({ hasText: "#7 · " });
@@ -119,6 +143,25 @@ export const steps = [
             await editor.press("Escape");
             await editor.dialogButton("Archive").waitFor({ state: "detached" });
             assert.equal(fs.existsSync(path.join(letters.folder, "archive")), false);
+        },
+    ],
+    [
+        "output of an earlier run is deleted after a question that lists it; its row says so",
+        async (world) => {
+            const { editor, letters } = world;
+            const config = path.join(letters.folder, ".ralph", "config.toml");
+            fs.appendFileSync(config, "\n[state]\nmax_bytes = 1\n");
+            await editor.command("Ralph: Delete Output of Old Runs…");
+            await editor.dialogButton("Delete Output").waitFor();
+            await editor.picture("56-prune");
+            await editor.dialogButton("Delete Output").click();
+            await editor.toast("Deleted").waitFor();
+            const says = '[aria-label*="its output was deleted"]';
+            await earlier(editor).and(editor.page.locator(says)).waitFor();
+            await editor.rows("Runs").filter({ hasText: "#6 · " }).click();
+            await editor.line("The output of this run was deleted.").waitFor();
+            await editor.picture("56-pruned");
+            await editor.command("Notifications: Clear All Notifications");
         },
     ],
     [
@@ -166,6 +209,12 @@ const BODY = {
     "hc-black": "high-contrast",
     "hc-light": "high-contrast-light",
 };
+
+/** What a verb prints in a terminal in the folder. */
+function ralph({ known, letters }, ...words) {
+    const [program, ...before] = known.ralph;
+    return execFileSync(program, [...before, ...words], { cwd: letters.folder, encoding: "utf8" });
+}
 
 /** The run of the chapter before. */
 function earlier(editor) {

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.cli.dashboard import server
 from ralph_ls.cli.dashboard.server import LOOPBACK, DashboardServer, Feed
 from ralph_ls.store.figures import read_dashboard
 from ralph_ls.store.layout import find_worktree
+from ralph_ls.store.run.follow import FolderWatch
 from tests.sample_runs import write_runs
 from tests.unit.core.views.run_states import NOON
 
@@ -116,6 +118,32 @@ def test_knows_no_method_but_get(served: Served, method: str) -> None:
     served.sign_in()
     status, answer = served.ask("/figures", method)
     assert (status, answer.headers["Allow"]) == (405, "GET")
+
+
+def test_a_change_before_the_watch_begins_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = write_runs(tmp_path / "state", tmp_path / "shop", runs=1, iterations=3, until=NOON)
+    places = [(find_worktree(tmp_path / "shop"), state)]
+    feed = Feed(places, lambda: read_dashboard(places, now=NOON, zone=UTC))
+    before = feed.figures()
+    (run,) = state.run_ids()
+
+    class LateWatch(FolderWatch):
+        def __enter__(self) -> FolderWatch:
+            journal = state.run(run).journal
+            journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
+            return super().__enter__()
+
+    monkeypatch.setattr(server, "FolderWatch", LateWatch)
+    monkeypatch.setattr(server, "HEARTBEAT", 120.0)
+    follower = threading.Thread(target=feed.follow)
+    follower.start()
+    revision, after = feed.wait_after(0), feed.figures()
+    feed.close()
+    follower.join()
+    assert revision == 1
+    assert after != before
 
 
 def test_tells_its_pages_when_a_run_has_gone_on(served: Served) -> None:

@@ -9,8 +9,9 @@ from ralph_ls.protocol.run.events import Event
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
+from ralph_ls.store.run import runs
 from ralph_ls.store.run.lock import EngineLock, LockOwner
-from ralph_ls.store.run.runs import find_run, load_state, read_texts, save_state
+from ralph_ls.store.run.runs import KnownStates, find_run, load_state, read_texts, save_state
 from tests.unit.core.views.run_states import phase, run_started
 from tests.unit.store.store_builders import ended, notes, to_lines
 
@@ -99,6 +100,29 @@ class TestState:
         save_state(files, fold(self.EVENTS[:5]), offset=len(to_lines(self.EVENTS[:5])))
         files.snapshot.write_text(spoil(files.snapshot.read_text("utf-8")), encoding="utf-8")
         assert load_state(files) == fold(self.EVENTS)
+
+    def test_a_journal_that_is_as_it_was_is_not_read_again(self, state: StateFolder) -> None:
+        known = KnownStates()
+        files = write(state, OLD, *self.EVENTS[:5])
+        first = known.load(files)
+        assert first == fold(self.EVENTS[:5])
+        assert known.load(files) is first
+        with files.journal.open("ab") as journal:
+            journal.write(to_lines(self.EVENTS[5:]))
+        assert known.load(files) == fold(self.EVENTS)
+        files.journal.unlink()
+        assert known.load(files) == RunState()
+
+    def test_only_so_many_states_are_held(
+        self, state: StateFolder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(runs, "MAX_KNOWN_STATES", 1)
+        known = KnownStates()
+        old, new = write(state, OLD, *self.EVENTS), write(state, NEW, START)
+        first = known.load(old)
+        assert known.load(new) == fold([START])
+        assert known.load(old) == first
+        assert known.load(old) is not first
 
     def test_a_snapshot_whose_journal_is_gone_is_nothing(self, state: StateFolder) -> None:
         files = write(state, OLD, *self.EVENTS)

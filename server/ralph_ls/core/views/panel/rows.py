@@ -51,7 +51,7 @@ from ralph_ls.protocol.run.events import (
 )
 from ralph_ls.protocol.run.iteration_events import IterationEvent
 from ralph_ls.protocol.run.report import AgentFailure, Report, Usage
-from ralph_ls.protocol.run.values import Evidence, RollbackRecord
+from ralph_ls.protocol.run.values import Evidence, Mode, RollbackRecord
 from ralph_ls.protocol.task_words import TaskState
 
 MAX_ROWS = 200
@@ -134,6 +134,7 @@ def measured_rows(run: RunMetrics) -> tuple[IterationRow, ...]:
                 start=one.start,
                 tries=tries[one.iteration],
                 task=None if one.task is None else escape_control_chars(one.task.title),
+                planning=one.mode == Mode.PLAN or None,
                 outcome=one.outcome,
                 confirmed=one.confirmed or None,
                 started_at=one.started_at,
@@ -256,6 +257,7 @@ def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
                 start=event.start,
                 tries=event.tries,
                 task=None if task is None else escape_control_chars(task.title),
+                planning=event.mode is Mode.PLAN or None,
                 started_at=event.at,
                 changes=True,
             )

@@ -24,7 +24,14 @@ from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.run.events import EventBase, EvidenceGathered, RolledBack, parse_event
 from ralph_ls.protocol.run.report import AgentFailure, Claims, Usage
-from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome, Phase, RollbackRecord
+from ralph_ls.protocol.run.values import (
+    CommitSeen,
+    Evidence,
+    Mode,
+    Outcome,
+    Phase,
+    RollbackRecord,
+)
 from ralph_ls.protocol.task_words import ShownPriority, TaskState
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
@@ -68,6 +75,14 @@ def rows_by_line(*events: EventBase, **fields: Any) -> dict[int, TaskRow]:
 def test_a_confirming_iteration_is_marked() -> None:
     (row,) = iteration_rows([begins(1, None), ends(1, confirmed=True)]).rows
     assert row.confirmed is True
+
+
+def test_a_planning_iteration_is_marked() -> None:
+    planning = begins(1, None).model_copy(update={"mode": Mode.PLAN})
+    assert [row.planning for row in iteration_rows([planning, begins(2, ROUND)]).rows] == [
+        None,
+        True,
+    ]
 
 
 class TestPlan:
