@@ -885,7 +885,7 @@ export interface DashboardRun {
   readonly opens: number;
   /** Of a task: its work tree. */
   readonly workspace?: string;
-  /** Of a task: a receipt says that it became done. */
+  /** Of a task: the last run that worked on it has a receipt for it. */
   readonly isDone: boolean;
   /** The reason of its end; else `running`, `parked` or `crashed`. */
   readonly end: string;
@@ -1135,7 +1135,7 @@ export interface FigureGroup {
   readonly opens: number;
   /** Of a task: its work tree. */
   readonly workspace?: string;
-  /** Of a task: a receipt says that it became done. */
+  /** Of a task: the last run that worked on it has a receipt for it. */
   readonly isDone: boolean;
 }
 
@@ -1674,7 +1674,7 @@ export interface KeptRun {
   readonly opens: number;
   /** Of a task: its work tree. */
   readonly workspace?: string;
-  /** Of a task: a receipt says that it became done. */
+  /** Of a task: the last run that worked on it has a receipt for it. */
   readonly isDone: boolean;
   /** The reason of its end; else `running`, `parked` or `crashed`. */
   readonly end: string;
