@@ -499,6 +499,7 @@ class TestAsked:
         assert done.exit_code in {0, 1}, done.stderr
         assert "Sandbox: none (bubblewrap is not installed; install it: sudo apt-get" in done.stdout
 
+    @needs_bubblewrap
     def test_the_repository_cannot_open_what_the_user_asked_for(
         self, project: Project, home: Path
     ) -> None:
