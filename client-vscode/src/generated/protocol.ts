@@ -893,7 +893,7 @@ export interface DashboardRun {
   readonly opens: number;
   /** Of a task: its work tree. */
   readonly workspace?: string;
-  /** Of a task: a receipt says that it became done. */
+  /** Of a task: the last run that worked on it has a receipt for it. */
   readonly isDone: boolean;
   /** The reason of its end; else `running`, `parked` or `crashed`. */
   readonly end: string;
@@ -1143,7 +1143,7 @@ export interface FigureGroup {
   readonly opens: number;
   /** Of a task: its work tree. */
   readonly workspace?: string;
-  /** Of a task: a receipt says that it became done. */
+  /** Of a task: the last run that worked on it has a receipt for it. */
   readonly isDone: boolean;
 }
 
@@ -1682,7 +1682,7 @@ export interface KeptRun {
   readonly opens: number;
   /** Of a task: its work tree. */
   readonly workspace?: string;
-  /** Of a task: a receipt says that it became done. */
+  /** Of a task: the last run that worked on it has a receipt for it. */
   readonly isDone: boolean;
   /** The reason of its end; else `running`, `parked` or `crashed`. */
   readonly end: string;

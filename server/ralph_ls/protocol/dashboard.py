@@ -49,7 +49,7 @@ class FigureGroup(WireModel):
     workspace: str | None = None
     """Of a task: its work tree."""
     is_done: bool = False
-    """Of a task: a receipt says that it became done."""
+    """Of a task: the last run that worked on it has a receipt for it."""
 
 
 class DashboardRange(WireModel):

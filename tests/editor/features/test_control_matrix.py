@@ -100,6 +100,9 @@ CLIENTS_BY_NAME = {
     "eglot": Client(functools.partial(recorded, "eglot"), trigger=None),
     "lsp-mode": Client(functools.partial(recorded, "lsp-mode"), trigger=None),
     "kate": Client(functools.partial(recorded, "kate"), where=to_next_line, trigger=None),
+    "newest kate": Client(
+        functools.partial(recorded, "kate-newest"), where=to_next_line, trigger=None
+    ),
     "helix": Client(functools.partial(recorded, "helix")),
     "zed": Client(functools.partial(recorded, "zed"), only=tuple(KINDS), trigger=None),
     "sublime": Client(functools.partial(recorded, "sublime")),

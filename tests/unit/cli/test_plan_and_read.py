@@ -43,6 +43,13 @@ All tasks are complete.
 
 
 class TestPlan:
+    def test_outside_a_repository_optional_tasks_are_optional(
+        self, ralph: Ralph, tmp_path: Path
+    ) -> None:
+        (tmp_path / "TODO.md").write_text("# a\n- [ ] b\n## Future\n- [ ] c\n", encoding="utf-8")
+        summary = ralph(tmp_path, "plan", "TODO.md").out.splitlines()[0]
+        assert summary == "0 of 2 tasks done, 1 optional and open. Next: b"
+
     def test_text_output_shows_sections_states_and_ids(
         self, ralph: Ralph, repository: Path
     ) -> None:
@@ -162,7 +169,7 @@ class TestPlan:
         (tmp_path / "any.md").write_text("\n".join(lines), encoding="utf-8")
         shown = re.sub(r"  \[\w+\]", "", ralph(tmp_path, "plan", "any.md").out)
         assert shown.splitlines()[1:7] == [
-            *("  ○ a", "Work", "  ○ b", "    ○ c  (optional)", "Later", "  ○ d"),
+            *("  ○ a", "Work", "  ○ b", "    ○ c  (optional)", "Later  (optional)", "  ○ d"),
         ]
 
     def test_the_settings_say_where_it_is_and_what_is_optional(

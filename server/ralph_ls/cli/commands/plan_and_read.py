@@ -20,7 +20,7 @@ from ralph_ls.core.agent import output_parser
 from ralph_ls.core.agent.ignored_signals import IgnoredSignal, find_ignored_signals
 from ralph_ls.core.agent.misplaced_signals import find_misplaced_signals
 from ralph_ls.core.agent.result import AccountLimit
-from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.profiles import OPTIONAL_SECTIONS, profile_of
 from ralph_ls.core.loop.rules.gate import (
     GateInputs,
     check_gate,
@@ -287,7 +287,7 @@ def _plan_settings() -> Config:
     try:
         return load_settings(current_worktree().worktree.root, os.environ, {}).config
     except RalphError:
-        return Config()
+        return Config(optional_sections=OPTIONAL_SECTIONS)
 
 
 def _with_checks(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) -> ParsedPlan:

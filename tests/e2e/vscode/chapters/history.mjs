@@ -89,8 +89,6 @@ export const steps = [
                 await editor.line(words).waitFor();
             }
             await editor.picture("53-figures");
-            await editor.command("Ralph: Delete Output of Old Runs…");
-            await editor.toast("Nothing to delete").waitFor();
             await editor.command("Ralph: Archive Finished Work…");
             await editor.toast("owns this work tree").waitFor();
             await editor.picture("54-refused");
@@ -160,7 +158,8 @@ export const steps = [
             await editor.toast("Deleted").waitFor();
             const says = '[aria-label*="its output was deleted"]';
             await earlier(editor).and(editor.page.locator(says)).waitFor();
-            await editor.rows("Runs").filter({ hasText: "#6 · " }).waitFor();
+            await editor.rows("Runs").filter({ hasText: "#6 · " }).click();
+            await editor.line("The output of this run was deleted.").waitFor();
             await editor.picture("56-pruned");
             await editor.command("Notifications: Clear All Notifications");
         },

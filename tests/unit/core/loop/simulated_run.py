@@ -31,6 +31,7 @@ from ralph_ls.core.loop.inputs import (
     WorkCommitted,
     WorkPushed,
 )
+from ralph_ls.core.loop.lane_effects import LaneEffect
 from ralph_ls.core.loop.machine.reducer import step
 from ralph_ls.core.loop.machine.transitions import allows
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
@@ -236,7 +237,8 @@ class SimulatedRun:
     ) -> dict[str, int]:
         return {task: self.run.attempts.get(task, 0) for task in (*effect.skip, *effect.skipped)}
 
-    def _perform(self, effect: order.Effect) -> None:
+    def _perform(self, effect: order.Effect | LaneEffect) -> None:
+        assert not isinstance(effect, LaneEffect), effect
         self.effects.append(effect)
         answer = self._answer(effect)
         if answer is not None:

@@ -37,6 +37,7 @@ from ralph_ls.protocol.run.report import AgentFailure, Usage
 from ralph_ls.protocol.run.values import (
     Breaker,
     BreakerState,
+    Mode,
     Outcome,
     Phase,
     PlanCountsView,
@@ -178,6 +179,12 @@ SECOND = (
     ),
     _begins(3, CHOOSE),
 )
+PLANNED = (
+    *FIRST,
+    _begins(2, None).model_copy(update={"mode": Mode.PLAN}),
+    shows(2, files=1),
+    ends(2, seconds=31.2, usage=_usage(0.04, 12_000), counts=COUNTS),
+)
 ASKS = (
     reports(3, **CLAIMS, RECOMMENDATION=ADVICE),
     shows(3),
@@ -273,7 +280,7 @@ def _subscribed() -> SubscribeResult:
 EXAMPLES: Mapping[str, BaseModel] = {
     "panel/asks": panel_at(*PARKED),
     "panel/answered": panel_at(*ANSWERED, now=NOON + timedelta(minutes=21)),
-    "panel/waits": panel_at(*FIRST, LIMIT),
+    "panel/waits": panel_at(*PLANNED, LIMIT),
     "panel/gone": gone_at(*FIRST),
     "panel/stopped": undone_at(*CONFIRMED, END),
     "planRows/asks": tree_at(*PARKED),

@@ -47,14 +47,19 @@ def _follow_lanes(draft: StepDraft, *, is_busy: bool) -> None:
     ]
     # Lanes without a live run wait for one that has: for a merge, for their turn, or for a share.
     if waiting and not is_busy and len(waiting) == len(live):
-        if draft.config.on_halt is OnHalt.WAIT:
-            asks = any(one.question is not None for one in waiting)
-            _park_run(draft, EndReason.DECIDE if asks else EndReason.BLOCKED)
-        else:
-            for lane in waiting:
-                stop_waiting(draft, lane)
+        _wait_for_user(draft, waiting)
     elif run.phase not in {Phase.RUNNING, Phase.PREPARING}:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
+
+
+def _wait_for_user(draft: StepDraft, waiting: list[LaneView]) -> None:
+    """Park the run; where nobody is there to settle what its lanes wait for, end their runs."""
+    if draft.config.on_halt is OnHalt.WAIT:
+        asks = any(one.question is not None for one in waiting)
+        _park_run(draft, EndReason.DECIDE if asks else EndReason.BLOCKED)
+        return
+    for lane in waiting:
+        stop_waiting(draft, lane)
 
 
 def stop_waiting(draft: StepDraft, lane: LaneView) -> None:

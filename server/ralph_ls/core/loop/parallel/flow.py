@@ -45,14 +45,14 @@ def advance(draft: StepDraft) -> None:
     """Do all that has become possible."""
     if draft.run.phase is Phase.ENDED:
         return
-    _end_deferral(draft)
-    _merge_next(draft)
     if draft.run.phase is not Phase.STOPPING:
         _stop_stuck(draft)
     if _may_open(draft):
         _share_usage_limit(draft)
         _continue_lanes(draft)
         _open_new_lanes(draft)
+    _end_deferral(draft)
+    _merge_next(draft)
     settle(draft)
 
 

@@ -1,6 +1,6 @@
 """Schedule of a parallel run: which open tasks may be started beside those in work.
 
-A task is ready when nothing that it depends on is open, none of its own subtasks is, and no task in
+A task is ready when nothing that it depends on is open, none of its subtasks is, and no task in
 work names the same files. Where a plan marks tasks as parallel, as spec-kit does with ``[P]``, a
 task without the mark is worked on alone: after those before it, and before those after it
 (docs/rules.md#parallel-runs).
@@ -32,28 +32,20 @@ def open_tasks(
     ``needs`` are their unfinished dependencies by id.
     """
     lines = text.splitlines()
-    parents = {task.parent for task in tasks if task.state in OPEN_STATES and task.parent}
-    known = {task.id: task for task in tasks}
-    hints = {task.id: _hints_of(task, lines) for task in tasks if task.state in OPEN_STATES}
-    is_marked = any(_PARALLEL.search(lines[task.line]) for task in tasks if task.line < len(lines))
+    within = _required_subtasks(tasks)
+    is_marked = any(_has_mark(task, lines) for task in tasks)
     found: list[tuple[tuple[bool, bool, int], OpenTask]] = []
     barrier = 0
     for task in tasks:
         if task.state not in OPEN_STATES or (task.optional and not takes_optional):
             continue
-        has_mark = task.line < len(lines) and bool(_PARALLEL.search(lines[task.line]))
-        files, is_alone = hints[task.id]
-        is_step = is_marked and not has_mark
+        files, is_alone = _hints_of(task, lines)
+        is_step = is_marked and not _has_mark(task, lines)
         barrier += is_step
-        children = (
-            {one.id for one in tasks if _is_within(one, task.id, known) and one.id in hints}
-            if task.id in parents
-            else set()
-        )
-        required = {one for one in children if not known[one].optional}
+        waits_for = {*needs.get(task.id, ()), *within.get(task.id, ())}
         new = OpenTask(
             task=TaskRef(id=task.id, title=task.title),
-            waits_for=frozenset({*needs.get(task.id, ()), *required} - {task.id}),
+            waits_for=frozenset(waits_for - {task.id}),
             files=files,
             is_alone=is_alone,
             barrier=barrier,
@@ -61,6 +53,26 @@ def open_tasks(
         found.append((urgency(task), new))
         barrier += is_step
     return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
+
+
+def _has_mark(task: Task, lines: Sequence[str]) -> bool:
+    """Whether its line marks a task as one that may run beside others."""
+    return task.line < len(lines) and _PARALLEL.search(lines[task.line]) is not None
+
+
+def _required_subtasks(tasks: Sequence[Task]) -> Mapping[str, set[str]]:
+    """The open required tasks that are nested in each task, however deep, by its id."""
+    parents = {task.id: task.parent for task in tasks}
+    found: dict[str, set[str]] = {}
+    for task in tasks:
+        if task.state not in OPEN_STATES or task.optional:
+            continue
+        above, seen = task.parent, set[str]()
+        while above is not None and above not in seen:
+            found.setdefault(above, set()).add(task.id)
+            seen.add(above)
+            above = parents.get(above)
+    return found
 
 
 def ready_tasks(
@@ -79,13 +91,17 @@ def ready_tasks(
     lowest = min((one.barrier for one in moving), default=0)
     chosen: list[OpenTask] = []
     for one in moving:
-        beside = [*working, *chosen]
-        is_kept = one.is_alone and beside
-        if one.task.id in in_work or one.barrier > lowest or is_kept:
-            continue
-        if not any(other.is_alone or _meet(other.files, one.files) for other in beside):
+        is_due = one.task.id not in in_work and one.barrier <= lowest
+        if is_due and _fits(one, [*working, *chosen]):
             chosen.append(one)
     return tuple(chosen) if moving or in_work else _first_of_circle(left)
+
+
+def _fits(task: OpenTask, beside: Sequence[OpenTask]) -> bool:
+    """Whether a task may be worked on beside these."""
+    if task.is_alone and beside:
+        return False
+    return not any(other.is_alone or _meet(other.files, task.files) for other in beside)
 
 
 def _first_of_circle(left: Sequence[OpenTask]) -> tuple[OpenTask, ...]:
@@ -126,14 +142,3 @@ def _hints_of(task: Task, lines: Sequence[str]) -> tuple[frozenset[str], bool]:
 def _folded(path: str) -> str:
     """``src`` for ``./src/`` and ``src/**``."""
     return path.removeprefix("./").rstrip("/*")
-
-
-def _is_within(task: Task, ancestor: str, known: Mapping[str, Task]) -> bool:
-    parent, seen = task.parent, set[str]()
-    while parent is not None and parent not in seen:
-        if parent == ancestor:
-            return True
-        seen.add(parent)
-        above = known.get(parent)
-        parent = None if above is None else above.parent
-    return False

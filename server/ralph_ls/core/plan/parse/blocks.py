@@ -218,6 +218,8 @@ class BlockTotals(NamedTuple):
     """Boxes ``[-]``, which dialects read differently."""
     ornaments: int = 0
     """Headings that begin with an emoji that is no state."""
+    headed: int = 0
+    """Blocks below a heading."""
 
 
 class NamedItem(NamedTuple):
@@ -364,7 +366,10 @@ class PlanBlock:
         """The headings that are open where it begins, and where it ends."""
         self.level = len(text) - len(text.lstrip("#"))
         """Of the heading that it begins with, else 0."""
-        self.totals = BlockTotals(ornaments=has_ornament(text[self.level :]) if self.level else 0)
+        self.totals = BlockTotals(
+            ornaments=has_ornament(text[self.level :]) if self.level else 0,
+            headed=int(len(leave) > 1),
+        )
         self.numbered: frozenset[HeadingSection] = frozenset()
         """The sections in which a numbered item has a box."""
         self.headings: tuple[tuple[HeadingSection, HeadingClass], ...] = ()

@@ -12,7 +12,12 @@ from typing import NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import GuessCause, PlanGuess, TaskKind
 from ralph_ls.core.plan.parse.blocks import BlockReading
-from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.headings import (
+    HeadingClass,
+    HeadingSection,
+    SectionKind,
+    is_prose_label,
+)
 from ralph_ls.core.plan.parse.items import PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, opens_with_tag, read_columns
@@ -229,7 +234,10 @@ def _lines_beside_tasks(reading: BlockReading) -> list[PlanItemDraft]:
     lines = [item for item in reading.block.lines_without_box() if item.line not in read]
     labelled = {item.section for item in lines if item.is_for_tasks}
     return [
-        item for item in lines if item.is_for_tasks is not False or item.section not in labelled
+        item
+        for item in lines
+        if item.is_for_tasks is not False or item.section not in labelled
+        if not (item.label and is_prose_label(item.label))
     ]
 
 
@@ -280,7 +288,9 @@ def _unread_rows(placed: Sequence[PlacedBlock], work: _Work) -> Iterator[PlacedS
     """The rows of tables of tasks, where tasks may be, that have no column for their states."""
     for reading, first, _ in placed:
         section = reading.block.leave[-1]
-        if section.kind is SectionKind.TASKS or work.may_be_in(section):
+        is_step = section.name is not None and section.kind is SectionKind.PLAIN
+        is_step = is_step and section not in work.occupied
+        if section.kind is SectionKind.TASKS or is_step or work.may_be_in(section):
             read = {row.line for row in reading.guessable()}
             lines = _rows_without_state(reading.block.text)
             yield from ((first + line, section) for line in lines if line not in read)
@@ -321,9 +331,42 @@ def _unread_chapters(
 ) -> Iterator[tuple[int, str]]:
     """The headings without a name that may be tasks, are none, and have none below them.
 
-    Numbered ones beside numbered ones that say that they are done; and those directly in a section
-    for tasks, or in one that may have work, which holds no other task.
+    Numbered ones beside numbered ones that say that they are done, or that hold tasks, except
+    chapters of the document; several that begin with an id such as ``A1``; in a plan without open
+    tasks those of the first level; and those directly in a section for tasks, or in one that may
+    have work, which holds no other task.
     """
+    free = list(_free_chapters(placed, occupied))
+    finished, beside = _numbered_beside(placed, work)
+    with_id = [section for _, section in free if _ID.match(section.title) is not None]
+    for line, section in free:
+        is_next = section.level in finished or section.parent in beside
+        is_next = is_next and NUMBERED.match(section.title) is not None
+        has_id = section in with_id and len(with_id) > 1
+        is_top = section.level == 1 and work.is_idle
+        if is_next or has_id or is_top or work.has_chapters(section.parent):
+            yield line, section.title
+
+
+def _free_chapters(
+    placed: Sequence[PlacedBlock], occupied: Collection[HeadingSection]
+) -> Iterator[PlacedSection]:
+    """The headings without tasks, except the title, what is done, and prose."""
+    for reading, first, _ in placed:
+        section = reading.block.leave[-1]
+        is_free = section not in occupied and not (section.is_done or section.is_title)
+        if reading.block.level and is_free and section.kind not in _NO_TASKS:
+            yield first, section
+
+
+_ID = re.compile(r"\W*[A-PS-Z]{1,2}-?[0-9]+(?:\.[0-9]+)*[.:)]?\s+\w")
+"""A heading that begins with an id; R and Q number risks and quarters."""
+
+
+def _numbered_beside(
+    placed: Sequence[PlacedBlock], work: _Work
+) -> tuple[frozenset[int], frozenset[HeadingSection]]:
+    """Levels of the numbered headings that are done, and headings with numbered ones with tasks."""
     finished = {
         row.section.level
         for reading, _, _ in placed
@@ -331,14 +374,13 @@ def _unread_chapters(
         if row.kind is TaskKind.HEADING and row.state is TaskState.DONE
         if NUMBERED.match(row.section.title)
     }
-    for reading, first, _ in placed:
-        section = reading.block.leave[-1]
-        is_task = section in occupied or section.is_done or not reading.block.level
-        if is_task or section.kind in _NO_TASKS:
-            continue
-        is_next = section.level in finished and NUMBERED.match(section.title) is not None
-        if is_next or work.has_chapters(section.parent):
-            yield first, section.title
+    beside = {
+        section.parent
+        for section in work.occupied
+        if section.kind is SectionKind.PLAIN and NUMBERED.match(section.title)
+        if section.parent is not None and section.parent.level and not section.parent.is_title
+    }
+    return frozenset(finished), frozenset(beside)
 
 
 def _with_parents(section: HeadingSection | None) -> Iterator[HeadingSection]:

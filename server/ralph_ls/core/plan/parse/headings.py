@@ -215,6 +215,11 @@ def names_tasks(title: str) -> bool:
     return _normalise(title) in TASKS
 
 
+def is_prose_label(label: str) -> bool:
+    """Whether a line such as ``Pros:`` above a list says that it holds no tasks, nor done ones."""
+    return _read_kind(_normalise(label)) in {SectionKind.PROSE, SectionKind.NOTES}
+
+
 def holds_no_tasks(title: str) -> bool:
     """Whether the words of a title say that nothing open is below it: notes, prose, done."""
     return _read_kind(_normalise(title)) in _WITHOUT_TASKS
@@ -237,6 +242,7 @@ class _TitleWords(NamedTuple):
 
 
 _BACKLOG = "backlog"
+_IMPORTANT = "important"
 _OPTIONAL = ("optional", "future", "later")
 _LONGEST_HEADING_JUDGED = 200
 _MARKS = str.maketrans("", "", "*`~")
@@ -294,6 +300,9 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
     """Judge a heading by its words; the same few are read again with every change of a plan."""
     words = _normalise(title)
     priority, kind = _read_priority(title, words), _read_kind(words)
+    if words == _IMPORTANT and ":" in title:
+        # It says how important the work is that the rest names.
+        kind = SectionKind.PLAIN
     if kind is SectionKind.PLAIN and priority is not None:
         kind = SectionKind.TASKS
     is_optional = (

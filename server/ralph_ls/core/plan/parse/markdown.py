@@ -372,6 +372,7 @@ def _context_of(
         has_signs=known.has_box and known.totals.ornaments < _ORNATE,
         has_criteria=0 < known.totals.boxes == known.totals.criteria,
         has_step_rows=RowClass.STEP in known.others,
+        is_flat=not known.totals.headed,
     )
     if not classes:
         return context

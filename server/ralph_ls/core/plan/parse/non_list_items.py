@@ -146,14 +146,19 @@ def _text_of(texts: list[str], columns: TableColumns) -> str:
             for index, text in enumerate(texts)
             if index not in (columns.state, columns.priority) and not text.isdecimal()
         ]
-        longest = max(others, key=len, default="")
-        title = next((text for text in others if len(text) >= _LONG_TITLE), longest)
+        longest = max(others, key=_width, default="")
+        title = next((text for text in others if _width(text) >= _LONG_TITLE), longest)
     elif detail:
         title = f"{title}: {detail}"
     given = next((text for text in texts if is_explicit_id(text.strip("*`"))), "").strip("*`")
     if title.strip("*`") == given:
         return given
     return f"{given}: {title}" if given else title
+
+
+def _width(text: str) -> int:
+    """The length of a text, in which a character of Chinese and the like counts twice."""
+    return len(text) + sum(mark > "\u2e80" for mark in text)
 
 
 def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> PlanItemDraft:

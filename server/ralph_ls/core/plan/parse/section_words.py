@@ -106,8 +106,12 @@ PROSE = _names(
     "overzicht|doel|doelen|achtergrond|vereisten|eisen|architectuur|risico's|acceptatiecriteria",
     "samenvatting|inleiding|werkafspraken|succescriteria|beslissingen|verificatie",
     "risk assessment|risks and mitigations|success metrics|metrics|timeline|files|key files",
+    "problem|the problem|problem statement|desired behavior|desired behaviour|expected behavior",
+    "expected behaviour|current behavior|current behaviour|steps to reproduce|motivation|rationale",
+    "disadvantages|drawbacks",
     "strengths|weaknesses|pros|cons|advantages|benefits|expected results|expected outcomes",
-    "expected benefits|trade offs|tradeoffs|优势|优点|缺点|预期收益|预期效果|预期结果|メリット",
+    "expected benefits|trade offs|tradeoffs|优势|劣势|优点|缺点|弱点|预期收益|预期效果|预期结果",
+    "メリット|デメリット",
     "期待効果|장점|기대 효과|stärken|schwächen|vorteile|avantages|ventajas|vantagens",
     "сильные стороны|слабые стороны|преимущества|ожидаемые результаты|ожидаемый результат",
     "zalety|oczekiwane rezultaty|voordelen",
@@ -118,7 +122,8 @@ CRITERIA = re.compile(
     r" ?(?:criteria|checks?|tests?|标准)\b.*"
     r"|phase (?:entrance|exit) criteria\b.*"
     r"|definition of done\b.*"
-    r"|受け入れ基準.*|完了条件.*|완료 (?:기준|조건).*|성공 기준.*|akzeptanzkriterien.*"
+    r"|受け入れ基準.*|完了条件.*|.*完了の定義.*"
+    r"|완료 (?:기준|조건).*|성공 기준.*|akzeptanzkriterien.*"
     r"|critères (?:d'acceptation|de succès).*|criterios de (?:aceptación|éxito).*"
     r"|critérios de (?:aceitação|sucesso).*|критерии (?:приёмки|приемки|готовности|успеха).*"
     r"|kryteria (?:akceptacji|sukcesu|ukończenia).*|(?:acceptatie|succes)criteria.*"
@@ -128,12 +133,13 @@ CRITERIA = re.compile(
 WORK = re.compile(
     r"\b(?:to-?dos?|tasks?|next|remaining|pending|planned|upcoming|missing|outstanding|deferred"
     r"|backlog|bugs|fix(?:es)?|improvements|left|unfinished|follow-?ups?|unresolved|still open"
-    r"|open (?:work|items|tasks|points|issues|bugs)"
+    r"|open (?:work|items|tasks|points|issues|bugs)|known issues"
+    r"|tech(?:nical)? debt|immediate(?:ly)?"
     r"|aufgaben|offene?|nächste|fehlende?|tâches|à faire|prochaine?s?|restante?s?|tareas"
     r"|pendientes?|próxim[oa]s|faltantes?|por hacer|tarefas|pendentes?|a fazer"
     r"|задач[аи]?|осталось|следующ\w+|сделать|zadania|następne|pozostał\w+|do zrobienia"
     r"|taken|volgende|nog te|openstaande)\b"
-    r"|待|任务|任務|未完|下一步|剩余|计划中|タスク|やること|残り?作業|残件|未対応|課題|予定|今後"
+    r"|待|任务|任務|未完|下一步|剩余|计划中|タスク|やること|残り?作業|残件|未対応|課題|予定|今後|立即|即将"
     r"|할 일|남은|작업|예정|다음",
     re.IGNORECASE,
 )
@@ -142,16 +148,18 @@ NO_WORK = re.compile(
     r"\b(?:formats?|conventions?|rules|guidelines|dependencies|legend|notes|strategy|workflow"
     r"|process|instructions|template|overview|summary|examples?|order|types?|definitions?"
     r"|statistics|stats|coverage|estimates?|metrics|tally|priorities|numbering|commentary"
-    r"|left-|next\.?js|bugs? fixed|fix(?:es)? (?:applied|made)|all tasks|every task|not)\b"
+    r"|left-|next\.?js|quick start|next session"
+    r"|bugs? fixed|fix(?:es)? (?:applied|made)|all tasks|every task|not)\b"
     r"|优先级|统计|说明|格式|规则|依赖|顺序|工作量|優先度|凡例|形式|우선순위|형식|통계",
     re.IGNORECASE,
 )
 """Words in headings that are about work, and hold none."""
 
 OUT_OF_SCOPE = re.compile(
-    r"(?:explicitly )?(?:out of scope|not in scope|non goals|won't do|wont do)\b.*"
+    r"(?:explicitly )?deferred\b.*|stretch goals?"
+    r"|(?:explicitly )?(?:out of scope|not in scope|non goals|won't do|wont do)\b.*"
     r"|what (?:not to do|we (?:won't|will not|are not) do(?:ing)?)\b.*|(?:do not|don't) do\b.*"
-    r"|不做的?.*|范围外.*|非目标.*|対象外.*|やらないこと.*|スコープ外.*"
+    r"|不做的?.*|范围外.*|非目标.*|対象外.*|やらないこと.*|.*スコープ外.*"
     r"|범위 (?:외|밖).*|하지 않을.*"
     r"|nicht im umfang.*|außerhalb des umfangs.*|nicht ziele|hors (?:périmètre|scope).*"
     r"|fuera de alcance.*|qué no hacer.*|fora d[eo] escopo.*|o que não fazer.*"
@@ -237,7 +245,8 @@ TASK_NAME = re.compile(
 """Beginnings of headings that are named like tasks: ``Task 1: …``, ``T001: …``."""
 
 STEP_NAME = re.compile(
-    r"[^\w\[]*(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|fix|change|batch"
+    r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
+    r"(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|fix|change|batch"
     rf"|track|workstream|schritt|étape|paso|etapa|passo|fase|этап|фаза|шаг|спринт|faza|etap|krok|stap)"
     rf"{_NUMBER}"
     r"(?! (?:to|and|or|execution|goals?|overview|summary|success|deliverables?|notes?"
@@ -281,6 +290,7 @@ PRIORITIES = {
 TITLE_COLUMNS = _names(
     "task|title|name|story|item|feature|requirement|step|work|任务|任務|名称|功能|标题",
     "需求|要求|事项|タスク|項目|機能|작업|항목|기능|aufgabe|titel|tâche|titre|tarea|título|tarefa",
+    "과제명|과제|작업명|タスク名|任务名|任务名称|工具",
     "задача|название|задание|функция|требование|шаг|zadanie|nazwa|funkcja|krok|tytuł|wymaganie",
     "taak|naam|stap|actie|functie",
 )

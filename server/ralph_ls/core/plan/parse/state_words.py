@@ -75,7 +75,12 @@ class StateRemark(NamedTuple):
 
 
 def closing_remark(text: str) -> StateRemark | None:
-    """Find ``(COMPLETED)``, ``- Done``, ``: ✅`` or a sign at the end, and nothing else."""
+    """Find ``(COMPLETED)``, ``- Done``, ``: ✅`` or a sign at the end, and nothing else.
+
+    Behind bold words a sign may have more text behind it: ``**Parser.** ✅ With tests.``
+    """
+    if (bold := _BOLD_THEN_SIGN.match(text)) is not None and not is_of_one_stage(text):
+        return StateRemark(bold.end(1), _STATE_OF_SIGN[bold[2]])
     skipped = max(len(text) - _LONGEST_REMARK, 0)
     found = _CLOSING.search(text, skipped)
     if found is None or is_of_one_stage(text):
@@ -119,7 +124,9 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         "in development|in review|under review",
         _TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog|no|upcoming|next",
         _BLOCKED: "blocked|on hold|waiting",
-        _SKIPPED: "skipped|deferred|cancelled|canceled|obsolete|wont do",
+        _SKIPPED: "skipped|deferred|cancelled|canceled|obsolete|wont do|superseded|"
+        "reverted|abandoned|dropped|rejected|duplicate|wont fix|wontfix|not planned|"
+        "postponed|parked",
     },
     "Chinese": {
         _DONE: "已完成|完成|已实现|已修复|已解决|已上线|已实施|已關閉|已关闭|全部完成",
@@ -249,6 +256,7 @@ _CLOSING = re.compile(
     rf"|(?: --? | [\u2013\u2014|] ?|\u2014|:\s|：)\s*([^:：\u2013\u2014|()（）]+)"  # noqa: RUF001
     rf"|((?:{_SIGN.pattern}\s*)+))[\s*_.!]*\Z"
 )
+_BOLD_THEN_SIGN = re.compile(rf"(\*\*[^*]+\*\*)[\s:\u2013\u2014-]*{_SIGN.pattern}(?=\s)")
 _OPENING = re.compile(r"[*_]{0,3}([^\s*_:：][^:：]{1,24})[:：]\s*(?=\S)")  # noqa: RUF001
 _DONE_BEHIND = re.compile(r"[^未没部分]已(?:完成|实现|修复|解决|上线|实施|关闭)\Z")
 _STAGE = re.compile(

@@ -30,7 +30,12 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
-from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.headings import (
+    HeadingClass,
+    HeadingSection,
+    SectionKind,
+    is_prose_label,
+)
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_tag, opens_with_tag
@@ -63,6 +68,8 @@ class PlanContext(NamedTuple):
     """All boxes are of criteria, which say when the work is done."""
     has_step_rows: bool = False
     """A table gives the states of the parts of the work, so that their numbered items have none."""
+    is_flat: bool = False
+    """It has no heading, so that it is one list."""
 
 
 class ParsedRow(NamedTuple):
@@ -126,6 +133,8 @@ def _is_aside(
 ) -> bool:
     """Whether it describes the heading above it, which is the task, or has not its tasks' label."""
     if item.is_for_tasks is False and item.section in labelled:
+        return True
+    if item.label and is_prose_label(item.label):
         return True
     return item.kind is not TaskKind.HEADING and item.section in described
 
@@ -191,10 +200,16 @@ def _may_be_task(
             is_one = (item.is_numbered and is_asked) or opens_with_tag(item.text)
             return is_one and item.parent is None
         case SectionKind.PLAIN:
-            is_asked = section.in_task_file or _is_step(item, context)
-            return item.parent is None and (is_asked or section in stated)
+            return item.parent is None and (section in stated or _is_asked(item, context))
         case _:
             return False
+
+
+def _is_asked(item: PlanItemDraft, context: PlanContext) -> bool:
+    """Whether a line is a task by its place, in a section without a meaning and without boxes."""
+    if item.section.in_task_file or context.is_flat or item.is_for_tasks:
+        return True
+    return _is_step(item, context)
 
 
 def _is_step(item: PlanItemDraft, context: PlanContext) -> bool:
@@ -217,6 +232,8 @@ def _stated_sections(
     for item in items:
         is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.text
         is_open = is_item and item.parent is None and item.section.kind is SectionKind.PLAIN
+        if item.label and is_prose_label(item.label):
+            continue
         if is_open and not _is_step(item, context):
             counts[item.section] += 1 if item_has_state(item) else -1
     return frozenset(section for section, surplus in counts.items() if surplus > 0)
@@ -246,8 +263,14 @@ def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
         bold = "**" if item.text.startswith("**") else ""
         return item.written_state or begun[0], bold + item.text[begun[1] :]
     if remark is not None and not item.text.endswith("]") and not item.text.startswith("~~"):
-        return item.written_state or remark.state, item.text[: remark.start]
+        return item.written_state or remark.state, _close_bold(item.text[: remark.start])
     return item.written_state, item.text
+
+
+def _close_bold(text: str) -> str:
+    """A text whose end was cut off, without the bold mark before that end."""
+    bare = text.rstrip()
+    return bare[:-2].rstrip() if bare.endswith("**") and bare.count("**") % 2 else text
 
 
 def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:

@@ -153,7 +153,7 @@ _ID = r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-\d+"
 _NUMBERED = r"T\d{3,4}(?![\w-])"
 """As spec-kit numbers its tasks: ``T001``, with nothing between it and the title."""
 _EXPLICIT_ID = re.compile(
-    rf"(?:\*\*({_ID}|{_NUMBERED})(?:\*\*:?|:\*\*)|({_ID}(?::|\Z)|{_NUMBERED}:?)"
+    rf"(?:\*\*({_ID}|{_NUMBERED})(?:\*\*:?|:\*\*)|({_ID}(?::|\Z|(?=\s+[\u2013\u2014-]\s))|{_NUMBERED}:?)"
     rf"|\*\*({_ID}|{_NUMBERED}):(?=\s))\s*(?:[-\u2013\u2014]\s+)?"
 )
 _ONLY_ID = re.compile(rf"{_ID}|{_NUMBERED}")

@@ -278,19 +278,30 @@ def _figures_of(places: Sequence[Place]) -> DashboardRange:
 
 
 def _tasks_of(places: Sequence[Place]) -> tuple[FigureGroup, ...]:
-    """The tasks that took the most iterations; one task has one id in its work tree."""
-    done = {(workspace, task) for workspace, run in places for task in run.done}
+    """The tasks that took the most iterations; one task has one id in its work tree.
+
+    Beyond the limit there is the open one with the most, where all before it are done.
+    """
+    done: set[tuple[str, str]] = set()
+    for workspace, run in places:
+        # What a later run works on was open again.
+        done.difference_update((workspace, task.key) for task in run.tasks)
+        done.update((workspace, task) for task in run.done)
     by_task = grouped(
         ((workspace, task.key), task) for workspace, run in places for task in run.tasks
     )
     summed = [(workspace, add_up(members)) for (workspace, _), members in by_task.items()]
     # The sort is stable: of equal ones the first tried comes first.
-    most = sorted(summed, key=lambda pair: -pair[1].iterations)[:SHOWN_TASKS]
+    most = sorted(summed, key=lambda pair: -pair[1].iterations)
+    is_open = [(workspace, sums.key) not in done for workspace, sums in most]
+    shown = most[:SHOWN_TASKS]
+    if not any(is_open[:SHOWN_TASKS]) and any(is_open):
+        shown.append(most[is_open.index(True)])
     return tuple(
         group_of(sums).model_copy(
             update={"workspace": workspace, "is_done": (workspace, sums.key) in done}
         )
-        for workspace, sums in most
+        for workspace, sums in shown
     )
 
 

@@ -164,7 +164,7 @@ class SimulatedLanes:
         found.work()
         return LaneOpened(task=task, run=found.run, base="base", limits=effect.limits)
 
-    def act(self, task: str) -> Callable[[], LaneInput | None] | LaneInput | None:
+    def act(self, task: str) -> LaneInput | None:
         """One turn of the run for a task; None where it waits or is over."""
         run = self.run_of(task)
         if run is None or not run.is_live or run.phase is not Phase.RUNNING:
@@ -180,7 +180,7 @@ class SimulatedLanes:
             run.park(Phase.PARKED, turn)
         elif turn == "account":
             run.park(Phase.WAITING, "limit")
-        if run.phase is not Phase.RUNNING:
+        if turn in {"asks", "stuck", "blocked", "account"}:
             return self.observed(task)
         wanted = 10_000 if turn == "all" else 1
         left = wanted if run.limit is None else min(wanted, run.limit - run.counted)
@@ -405,7 +405,7 @@ class SimulatedSession:
         if run is None:
             return
         if run.end is not None:
-            self._add(f"end {task}", lambda: self.world.finished(task) if run.end else None)
+            self._add(f"end {task}", lambda: self._end(task))
             return
         view = self.lane(task)
         now = (run.phase, run.reason, run.question)
@@ -417,6 +417,10 @@ class SimulatedSession:
         run = self.world.run_of(task)
         return self.world.observed(task) if run is not None and run.is_live else None
 
+    def _end(self, task: str) -> LaneInput | None:
+        run = self.world.run_of(task)
+        return self.world.finished(task) if run is not None and run.end is not None else None
+
     def _goes_on(self, task: str) -> None:
         run = self.world.run_of(task)
         if run is None or not run.is_live:
@@ -424,7 +428,7 @@ class SimulatedSession:
         if run.phase is Phase.WAITING:
             self._add(f"wait {task}", lambda: self._wait_ends(run, task))
         elif run.phase is Phase.RUNNING:
-            self._add(f"work {task}", lambda: self.world.act(task))  # type: ignore[arg-type, return-value]
+            self._add(f"work {task}", lambda: self.world.act(task))
 
     def _wait_ends(self, run: LaneRun, task: str) -> LaneInput | None:
         if not run.is_live or run.phase is not Phase.WAITING:

@@ -14,7 +14,7 @@ from ralph_ls.core.loop.inputs import (
     Started,
     WaitElapsed,
 )
-from ralph_ls.core.loop.parallel.effects import (
+from ralph_ls.core.loop.lane_effects import (
     AdvanceBranch,
     CloseLane,
     OpenLane,
@@ -22,7 +22,7 @@ from ralph_ls.core.loop.parallel.effects import (
     RebaseLane,
     SteerLane,
 )
-from ralph_ls.core.loop.parallel.inputs import (
+from ralph_ls.core.loop.lane_inputs import (
     LaneAdvanced,
     LaneDeferred,
     LaneEngineGone,
@@ -53,9 +53,9 @@ def until(run: SimulatedSession, name: str) -> SimulatedSession:
 def test_tasks_are_given_to_as_many_lanes_as_there_are() -> None:
     run = session("a", "b", "c", settings={"parallel": 2}).start()
     assert run.ordered(ReadBranchPlan)
-    assert run.run.phase is Phase.PREPARING
     run.take(0)
-    assert run.run.phase is Phase.RUNNING
+    phases = [event.phase for event in run.of_kind("phaseChanged")]
+    assert phases == [Phase.STARTING, Phase.PREPARING, Phase.RUNNING]
     assert [one.task for one in run.ordered(OpenLane)] == ["a", "b"]
     assert [(one.lane, one.task.id) for one in run.run.lanes] == [(1, "a"), (2, "b")]
     assert run.lane("a").branch == f"ralph/{RUN}/a-1"
@@ -136,7 +136,7 @@ def test_a_merge_that_no_agent_can_repair_is_for_the_user(problem: MergeProblem)
 
 
 def test_merges_of_the_same_files_wait_for_a_repair() -> None:
-    world = {"refusals": {"a": [CONFLICT]}, "same_files": frozenset("b")}
+    world: dict[str, Any] = {"refusals": {"a": [CONFLICT]}, "same_files": frozenset("b")}
     run = session("a", "b", "c", settings={"parallel": 3}, **world).start()
     run.go_on()
     assert RebaseLane(task="b", in_repair=("src/a.py",)) in run.ordered(RebaseLane)

@@ -6,9 +6,9 @@ import pytest
 
 from ralph_ls.core.loop.effects import TakeApprovals
 from ralph_ls.core.loop.inputs import Interrupted
+from ralph_ls.core.loop.lane_effects import OpenLane, SteerLane
+from ralph_ls.core.loop.lane_inputs import LaneEngineGone, LaneObserved
 from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C, BY_TERM
-from ralph_ls.core.loop.parallel.effects import OpenLane, SteerLane
-from ralph_ls.core.loop.parallel.inputs import LaneEngineGone, LaneObserved
 from ralph_ls.protocol.run.commands import Approval
 from ralph_ls.protocol.run.values import MergeProblem, Phase
 from tests.unit.core.loop.parallel.simulated_lanes import SimulatedSession, session
@@ -24,7 +24,7 @@ def working(*names: str, **fields: object) -> SimulatedSession:
 def answer_of(run: SimulatedSession) -> tuple[str, str]:
     """The last answer to a command: its code, or its text where it was accepted."""
     event = [one for one in run.events if one.kind in {"commandAccepted", "commandRejected"}][-1]
-    return (event.kind, getattr(event, "code", None) or getattr(event, "text", ""))
+    return event.kind, str(getattr(event, "code", None) or getattr(event, "text", ""))
 
 
 def observe(run: SimulatedSession, task: str, phase: Phase, reason: str | None = None) -> None:

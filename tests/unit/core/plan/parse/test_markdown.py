@@ -95,8 +95,9 @@ def test_one_item_is_read(line: str, expected: str) -> None:
     ],
 )
 def test_other_lines_are_no_tasks(line: str) -> None:
-    assert shown(line) == []
-    assert problems_of(line) == [("no-tasks", 1)]
+    text = f"# Plan\n\n{line}"
+    assert shown(text) == []
+    assert problems_of(text) == [("no-tasks", 1)]
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,40 @@ def unread_in(*lines: str) -> list[tuple[GuessCause, tuple[int, ...]]]:
             id="chapters-of-a-document",
         ),
         pytest.param(
+            ("# Lid", "- Cut a disc", "# Knob", "It is hot."),
+            [(HEADINGS, (2,)), (LINES, (1,))],
+            id="several-titles-without-a-task",
+        ),
+        pytest.param(
+            ("# Kettle", "### Important: tools", "#### 1. Saw", "```", "buy", "```", "#### 2. File",
+             "#### 3. Glue", "- [ ] Buy it"),
+            [(HEADINGS, (2, 6))],
+            id="numbered-headings-beside-one-with-boxes",
+        ),
+        pytest.param(
+            ("# Kettle", "## A. Parts", "### A1. Lid", "- round", "### A2. Knob", "x",
+             "## R1 It breaks", "## Checks", "- [ ] It boils"),
+            [(HEADINGS, (2, 4))],
+            id="headings-with-ids",
+        ),
+        pytest.param(
+            ("# Kettle", "### A1. Lid", "round", "## Checks", "- [ ] It boils"),
+            [],
+            id="one-heading-with-an-id",
+        ),
+        pytest.param(
+            ("# Kettle", "### 3.1 Phase 1: Parts", "| Task ID | Task name | 과제명 |", "|-|-|-|",
+             "| T1 | Lid | 뚜껑 |", "## SDK", "| Tool | 상태 |", "|-|-|", "| Saw | ✅ |"),
+            [(ROWS, (4,))],
+            id="rows-of-a-step-beside-those-with-states",
+        ),
+        pytest.param(
+            ("# Kettle", "- [ ] a", "## Immediate work", "- Lid", "Pros:", "- light", "**Why:**",
+             "## Quick start for next session", "1. Boil"),
+            [(LINES, (3,))],
+            id="a-list-of-pros",
+        ),
+        pytest.param(
             ("# Kettle", "## Task 1: Lid", "- how", "## Phase 2", "1. Spout"),
             [],
             id="a-plan-without-boxes-that-is-read",
@@ -163,7 +197,7 @@ def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
             ("# Mängel", "## BUG-003 — Es tropft", "- **Aufwand:** S", "- **Akzeptanzkriterien:**",
              "  - [ ] Der Boden bleibt trocken", "- **Umfang:** klein", "## SEC-1: Schloss",
              "## ADR-7: Holz"),
-            ["todo BUG-003 — Es tropft", "todo Schloss"],
+            ["todo Es tropft", "todo Schloss"],
             id="tickets-with-criteria",
         ),
         pytest.param(
@@ -177,6 +211,40 @@ def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
             ["todo 1.1 Балки", "todo 1.2 Окна", "todo 2.1 Замок"],
             id="numbered-priorities",
         ),
+        pytest.param(
+            ("- Nail the beam", "* Choose tiles", "  - red", "- [link](x)"),
+            ["todo Nail the beam", "todo Choose tiles"],
+            id="a-list-and-nothing-else",
+        ),
+        pytest.param(
+            ("# Roof", "## Beam", "**Tasks:**", "- Nail it", "", "**Deliverables:**",
+             "- a drawing"),
+            ["todo Nail it"],
+            id="a-label-for-tasks",
+        ),
+        pytest.param(
+            ("# Roof", "## Thatch", "**Advantages:**", "- ✅ warm", "**优势：**", "- ✅ 快",  # noqa: RUF001
+             "**Drawbacks:**", "- ❌ burns", "## Tiles", "- ✅ bought", "- ⬜ laid"),
+            ["done bought", "todo laid"],
+            id="pros-and-cons",
+        ),
+        pytest.param(
+            ("# Roof", "## Parts", "- **Beam — oak.** ✅ Done. Two of them.",
+             "- **Tiles — red.** From the mill. **(next)**", "- Gutter (blocked)"),
+            ["done Beam — oak.", "todo Tiles — red. From the mill.", "blocked Gutter"],
+            id="bold-words-with-a-sign-behind",
+        ),
+        pytest.param(
+            ("# Roof", "| ID | Part | Status |", "|-|-|-|", "| 1 | Beam | superseded |",
+             "| 2 | Tiles | reverted |", "| 3 | Gutter | pending |"),
+            ["skipped Beam", "skipped Tiles", "todo Gutter"],
+            id="more-words-for-what-is-not-done",
+        ),
+        pytest.param(
+            ("# 屋顶", "| 部件 | 状态 | 实现 |", "|-|-|-|", "| 视频压缩 | 计划中 | FFmpeg |"),
+            ["todo 视频压缩"],
+            id="the-widest-cell-is-the-title",
+        ),
     ],
 )  # fmt: skip
 def test_shapes_of_public_plans(lines: tuple[str, ...], expected: list[str]) -> None:
@@ -186,6 +254,16 @@ def test_shapes_of_public_plans(lines: tuple[str, ...], expected: list[str]) -> 
 def test_the_first_priority_is_the_highest() -> None:
     plan = plan_of(*(f"## Priority {n}: x\n- [ ] a{n}" for n in range(4)))
     assert [task.priority for task in plan.tasks] == ["P0", "P0", "P1", "P2"]
+
+
+def test_a_heading_begins_with_the_id_of_its_task() -> None:
+    plan = plan_of("# Roof", "### T-001 — Beam", "x", "### US-2 - Tiles", "x", "### UTF-8 - no")
+    assert [(task.id, task.title) for task in plan.tasks] == [("T-001", "Beam"), ("US-2", "Tiles")]
+
+
+def test_what_is_deferred_is_not_worked_on() -> None:
+    plan = plan_of("# Plan", "- [ ] a", "## Deferred to v2 and beyond", "- [ ] b", "1. c")
+    assert [(task.title, task.optional) for task in plan.tasks] == [("a", False), ("b", True)]
 
 
 def test_what_is_out_of_scope_is_not_worked_on() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.rules.receipts import finished_receipts
 from ralph_ls.core.views.report.dashboard import (
+    SHOWN_TASKS,
     FolderRuns,
     dashboard,
     digest_of,
@@ -240,6 +241,32 @@ class TestGroups:
         assert [(each.name, each.model, each.success_rate) for each in found.agents] == [
             ("claude", None, 0.5),
             ("codex", "gpt", 1.0),
+        ]
+
+    def test_of_a_task_that_a_later_run_works_on_say_that_it_is_open_again(self) -> None:
+        task = TaskRef(id="a", title="Log in")
+        receipt = TaskReceipt(task=task, start=1)
+        completes = a_run(one(1, task=task), receipts=(receipt,))
+        works_on = a_run(one(1, task=task))
+        (opened,) = ranged(document(folder(completes, works_on))).tasks
+        (closed,) = ranged(document(folder(works_on, completes))).tasks
+        assert (opened.is_done, closed.is_done) == (False, True)
+
+    def test_of_tasks_have_the_open_one_with_the_most_iterations_however_many_are_done(
+        self,
+    ) -> None:
+        many = [TaskRef(id=f"done-{n}", title=f"Task {n}") for n in range(SHOWN_TASKS + 2)]
+        refused = TaskRef(id="open", title="Log in")
+        tried = [one(n, task=task) for task in many for n in (1, 2, 3)]
+        run = a_run(
+            *tried,
+            *(one(n, task=refused) for n in (1, 2)),
+            receipts=tuple(TaskReceipt(task=task, start=1) for task in many),
+        )
+        tasks = ranged(document(folder(run))).tasks
+        assert len(tasks) == SHOWN_TASKS + 1
+        assert [(each.name, each.iterations) for each in tasks if not each.is_done] == [
+            ("Log in", 2)
         ]
 
     def test_of_tasks_have_the_most_tried_first_with_those_done_marked(self) -> None:

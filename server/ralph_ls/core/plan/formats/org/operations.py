@@ -199,7 +199,7 @@ def _to_task(task: OrgTask) -> Task:
         parent=None if task.parent is None else task.parent.id,
         blocked_by=task.reason if state is TaskState.BLOCKED else None,
         criteria=tuple(task.criteria),
-        kind=TaskKind.HEADING if task.level else TaskKind.ITEM,
+        kind=TaskKind.ITEM if task.has_box else TaskKind.HEADING,
         mark=task.mark,
         words=(task.line, *task.words),
     )

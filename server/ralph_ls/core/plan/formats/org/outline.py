@@ -1,8 +1,8 @@
 """Outline of an Org file: its headings, boxes and keywords, line by line.
 
 A heading is a task if it begins with a keyword: those that the file declares (``#+TODO: OPEN |
-SHIPPED``), or the usual ones. A box is a task where no heading above it is one, else it is one of
-its criteria. What is in a block, archived or commented out is no task.
+SHIPPED``), or the usual ones, or with a box. A box in a list is a task where no heading above it is
+one, else it is one of its criteria. What is in a block, archived or commented out is no task.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ _HEADING = re.compile(
 _BOX = re.compile(
     r"[ \t]*(?:[-+]|[0-9]+[.)]|[ \t]\*)[ \t]+\[(?P<mark>[ xX-])\][ \t]+(?P<title>.*\S.*)"
 )
+_BOX_FIRST = re.compile(r"\[(?P<mark>[ xX-])\][ \t]+(?=\S)")
 _BEGIN = re.compile(r"[ \t]*#\+BEGIN_(?P<name>\S+).*", re.IGNORECASE)
 _PROPERTY = re.compile(r"[ \t]*:(?P<key>ID|CUSTOM_ID|BLOCKER):[ \t]+(?P<value>\S.*)", re.IGNORECASE)
 _COOKIE = re.compile(r"[ \t]*\[(?:[0-9]*/[0-9]*|[0-9]*%)\]")
@@ -73,8 +74,10 @@ class OrgTask:
     words: tuple[int, int]
     """The beginning and end of its title in its line."""
     level: int
-    """Stars of a heading; 0 of a box."""
+    """Stars of a heading; 0 of a box in a list."""
     section: str
+    has_box: bool = False
+    """Whether its state is in a box, and not a keyword."""
     is_archived: bool = False
     priority: Priority | None = None
     parent: OrgTask | None = None
@@ -204,17 +207,24 @@ class _Reader:
             # What is no keyword belongs to the title.
             place = (found.start("keyword") if word else place[0], place[1])
             title, word = line[place[0] : place[1]], ""
+        mark = found.span("keyword") if word else (0, 0)
+        state = self._keywords.get(word, TaskState.TODO)
+        box = None if word else _BOX_FIRST.match(line, *place)
+        if box is not None:
+            mark, state, place = box.span("mark"), BOXES[box["mark"]], (box.end(), place[1])
+            title = line[place[0] : place[1]]
         tags = found["tags"] or ""
         task = OrgTask(
             title=_title(title),
-            state=self._keywords.get(word, TaskState.TODO),
+            state=state,
             line=number,
             start=start,
             end=start + len(line),
-            mark=(start + found.start("keyword"), start + found.end("keyword")) if word else (0, 0),
+            mark=(start + mark[0], start + mark[1]) if mark[1] else mark,
             words=place,
             level=level,
             section="" if above is None else above.title,
+            has_box=box is not None,
             is_archived=(above is not None and above.is_archived)
             or ":archive:" in tags.casefold()
             or title.startswith("COMMENT "),
@@ -226,7 +236,7 @@ class _Reader:
         if above is not None:
             self._parts.add(above.line)
         self._open.append(task)
-        (self._tasks if word else self._plain).append(task)
+        (self._tasks if mark[1] else self._plain).append(task)
 
     def _take_box(self, number: int, start: int, line: str, found: re.Match[str]) -> None:
         above = self._open[-1] if self._open else None
@@ -251,6 +261,7 @@ class _Reader:
                 words=found.span("title"),
                 level=0,
                 section="" if above is None else above.title,
+                has_box=True,
                 is_archived=above is not None and above.is_archived,
                 end_line=number,
             )

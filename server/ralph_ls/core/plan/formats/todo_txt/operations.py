@@ -28,7 +28,9 @@ _VALUE = re.compile(r"(?:(?<=[ \t])|^)(?P<key>[A-Za-z][\w-]*):(?P<value>[^\s/][^
 _SIGN = re.compile(
     rf"^\ufeff?(?:x[ \t]|\([A-Z]\)[ \t]|{_DATE}[ \t])|(?:^|[ \t])[+@]\w|(?:^|[ \t])[a-z]+:[^\s/]"
 )
-_MARKDOWN = re.compile(r"#{1,6}[ \t]|[ \t]*[-*][ \t]|[ \t]*[0-9]+[.)][ \t]|```")
+_MARKDOWN = re.compile(
+    r"#{1,6}[ \t]|[ \t]*[-*][ \t]|[ \t]*[0-9]+[.)][ \t]|```|[ \t]*\[[^\]]?\][ \t]"
+)
 _OWN = frozenset({"id", "dep", "depends", "after", "pri", "status", "blocked"})
 """The keys that are no part of a title."""
 _PROJECT = re.compile(r"(?:(?<=[ \t])|^)\+(?P<name>\S*\w)")
@@ -46,8 +48,17 @@ _STATUS = {TaskState.IN_PROGRESS: " status:doing", TaskState.SKIPPED: " status:c
 
 
 def parse_text(text: str) -> ParsedPlan:
-    """Read the tasks, one a line; never raises."""
-    return ParsedPlan(plan=Plan(tasks=_tasks_in(text)))
+    """Read the tasks, one a line; never raises. A text that is no todo.txt has a problem."""
+    tasks = _tasks_in(text)
+    broken = why_broken(text)
+    if not broken:
+        return ParsedPlan(plan=Plan(tasks=tasks))
+    from ralph_ls.protocol.plan import PlanProblem
+
+    lines = enumerate(line for _, line in lines_of(text))
+    number, line = next((found for found in lines if _MARKDOWN.match(found[1])), (0, ""))
+    problem = PlanProblem(code="not-todo-txt", message=broken, line=number + 1)
+    return ParsedPlan(plan=Plan(tasks=tasks), problems=(problem,), spans=((0, len(line)),))
 
 
 def why_broken(text: str) -> str:

@@ -79,7 +79,8 @@ def test_reads_headings_and_boxes() -> None:
         pytest.param("* TODO a :ARCHIVE:\n** TODO b\n* COMMENT x\n** TODO c\n- [ ] d\n* TODO e",
                      {"e": "todo"}, id="archived"),
         pytest.param("* x\n+ [ ] a\n1. [x] b\n 2) [X] c\n * [ ] d\n* [ ] e\n- [ ]\n- [y] f",
-                     {"a": "todo", "b": "done", "c": "done", "d": "todo"}, id="lists"),
+                     {"a": "todo", "b": "done", "c": "done", "d": "todo", "e": "todo"},
+                     id="lists"),
         pytest.param("* TODO a\n  Blocked by: no key\n\n** DONE b", {"a": "blocked", "b": "done"},
                      id="reason"),
         pytest.param("* TODO a\nBlocked by: no key\nIt came.", {"a": "todo"}, id="old-reason"),
@@ -285,3 +286,13 @@ def test_a_box_that_only_counts_is_no_task() -> None:
     assert titles("* Kettle\n- [ ] [0/2]\n  - [ ] Spout\n  - [X] Lid\n") == {
         "Spout": "todo", "Lid": "done"
     }  # fmt: skip
+
+
+def test_a_heading_with_a_box_is_a_task() -> None:
+    text = "* Workshop\n** [ ] Saw\nsharp\n** [X] File\n*** [ ] Glue\n** [2026-01-02] log\n"
+    assert titles(text) == {"Saw": "todo", "File": "done", "Glue": "todo"}
+    saw = parse_text(text).plan.tasks[0]
+    after = with_state(text, saw.id, TaskState.DONE)
+    assert changed_lines(text, after) == [("** [ ] Saw\n", "** [X] Saw\n")]
+    for state in (TaskState.TODO, TaskState.IN_PROGRESS, TaskState.DONE):
+        check_state_edit(parse_text, with_state, text, saw.id, state)

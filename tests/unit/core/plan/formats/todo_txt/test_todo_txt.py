@@ -60,6 +60,13 @@ def test_reads_a_task_a_line() -> None:
 )
 def test_says_why_a_text_is_no_todo_txt(text: str, why: str) -> None:
     assert why_broken(text) == why
+    problems = parse_text(text).problems
+    assert [(one.code, one.message) for one in problems] == [("not-todo-txt", why)] * bool(why)
+
+
+def test_marks_the_line_that_is_no_todo_txt() -> None:
+    read = parse_text("Parser:\n  [ ] comments\n")
+    assert (read.problems[0].line, read.spans) == (2, ((0, len("  [ ] comments")),))
 
 
 @pytest.mark.parametrize(
