@@ -169,6 +169,7 @@ def table(definition: Json, shared: Collection[str]) -> list[str]:
     required = definition.get("required", [])
     rows = [
         f"| `{key}`{'' if key in required else '?'} | {_type_of(value)} | "
+        f"{'Deprecated. ' if value.get('deprecated') else ''}"
         f"{_in_a_cell(value.get('description', ''))} |"
         for key, value in definition.get("properties", {}).items()
         if key not in shared

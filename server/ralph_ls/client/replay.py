@@ -34,6 +34,8 @@ from ralph_ls.protocol.lsp.methods import METHODS
 REQUEST_FAILED, METHOD_NOT_FOUND, INVALID_PARAMS = -32803, -32601, -32602
 NOT_INITIALIZED, INVALID_REQUEST, PARSE_ERROR = -32002, -32600, -32700
 
+LENSES, LENSES_REFRESH = "textDocument/codeLens", "workspace/codeLens/refresh"
+
 CHUNK = 1 << 16
 
 Send = Callable[[Message], None]
@@ -110,6 +112,9 @@ class ReplayServer:
             self._answer(message, step.answer)
             for each in step.then:
                 self._push(each)
+            if LENSES in step.results:
+                # The recorded refresh may have come after the next order.
+                self._push({"id": "", "method": LENSES_REFRESH})
             return
         given = self._given(order)
         if given is not None and order in {SUBSCRIBED, OPEN}:

@@ -230,6 +230,16 @@ def test_other_requests_are_answered_from_the_session_or_with_nothing() -> None:
     )
 
 
+def test_lenses_are_asked_for_again_at_the_end_of_each_step() -> None:
+    able = {"workspace": {"codeLens": {"refreshSupport": True}}}
+    hello = {**HELLO, "params": {**HELLO["params"], "capabilities": able}}
+    uri = "file:///home/me/my%20loop/@fix_plan.md"
+    document = {"textDocument": {"uri": uri, "languageId": "markdown", "version": 1, "text": "#"}}
+    opened = {"method": "textDocument/didOpen", "params": document}
+    replayed = Replayed(hello, READY, opened, session="plain-lsp")
+    assert replayed.sent[-1]["method"] == "workspace/codeLens/refresh"
+
+
 def test_a_session_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SessionUnknown, match=f"there are {', '.join(session_names())}"):
         read_session("opera")

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.editor.conftest import StartEditor
-from tests.engine.project_builder import make_repository
+from tests.engine.project_builder import copy_to_2024, make_repository
 from tests.engine.ralph_runner import Project
 from tests.engine.steered_run import at_work
 
 pytestmark = pytest.mark.slow
 
+OLD = "20240131T120000Z-0a1b"
 COMMITS = "work; commit; report 'STATUS: IN_PROGRESS'"
 
 
@@ -124,9 +125,7 @@ class TestTexts:
         loops.plan("First task", "Second task")
         loops.agent(COMMITS)
         loops.run("1")
-        loops.run("1")
-        with (loops.repository / ".ralph" / "config.toml").open("a", encoding="utf-8") as config:
-            config.write("\n[state]\nmax_bytes = 1\n")
+        copy_to_2024(loops.run_folder(), OLD)
         editor = await edit(loops.repository)
         _, first = (await editor.request("ralph/runs"))["runs"]
         prune = {"what": "prune"}
@@ -135,7 +134,7 @@ class TestTexts:
         heading, run, total = planned["text"].splitlines()
         assert heading == "Runs by the time of their end:"
         assert re.fullmatch(
-            r"\d{4}-\d\d-\d\d \d\d:\d\d: \d+ files, .* \(\[state\] max_bytes = .*\)", run
+            r"\d{4}-\d\d-\d\d \d\d:\d\d: \d+ files, .* \(\[state\] keep_days = 90\)", run
         )
         assert "can be freed" in total
         assert not (await editor.request("ralph/runs"))["runs"][1]["pruned"]

@@ -13,6 +13,7 @@ from ralph_ls.editor.lsp.errors import ERROR_CODES, INTERNAL_ERROR, REQUEST_FAIL
 from ralph_ls.editor.requests.commands import COMMANDS, PREFIX
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.lsp.panel import Verb
+from schemas.documents import table
 
 LSP = Path(lsp.__path__[0])
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -55,3 +56,9 @@ def test_every_error_number_is_explained() -> None:
 def test_every_option_is_listed(name: str) -> None:
     field = EditorOptions.model_fields[name]
     assert f"| `{field.alias}`? |" in METHODS_PAGE
+
+
+def test_what_is_deprecated_says_so_in_the_reference() -> None:
+    old = {"type": "string", "deprecated": True, "description": "Use `new`."}
+    rows = table({"properties": {"old": old}}, frozenset())
+    assert rows[2] == "| `old`? | string | Deprecated. Use `new`. |"
