@@ -2,7 +2,7 @@
  * Commands about one lane of a parallel run, and the start of such a run.
  *
  * Called on a row they are about that lane; from the palette they ask for one, of those with which
- * it can be done. A lane is a work tree of its own, outside the folder of the window.
+ * it can be done. A lane is a separate work tree, outside the folder of the window.
  */
 
 import { existsSync } from "node:fs";

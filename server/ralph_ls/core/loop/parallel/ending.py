@@ -7,8 +7,9 @@ from dataclasses import replace
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.lane_effects import SteerLane
 from ralph_ls.core.loop.machine import run_flow
-from ralph_ls.core.loop.parallel.lanes import active_lanes, branch_of_run, live_lanes
+from ralph_ls.core.loop.parallel.lanes import live_lanes
 from ralph_ls.core.loop.rules.budget import limit_reached
+from ralph_ls.core.loop.rules.lanes import active_lanes, branch_of_run
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.protocol.config.config import OnHalt
@@ -40,21 +41,26 @@ def settle(draft: StepDraft) -> None:
 
 def _follow_lanes(draft: StepDraft, *, is_busy: bool) -> None:
     """Parked while all that is left waits for the user, running otherwise."""
-    run, facts = draft.run, draft.state.branch
-    live = live_lanes(draft)
-    waiting = [
-        one for one in live if one.phase is Phase.PARKED and one.task.id not in facts.stopping
-    ]
-    # Lanes without a live run wait for one that has: for a merge, for their turn, or for a share.
-    if waiting and not is_busy and len(waiting) == len(live):
-        if draft.config.on_halt is OnHalt.WAIT:
-            asks = any(one.question is not None for one in waiting)
-            _park_run(draft, EndReason.DECIDE if asks else EndReason.BLOCKED)
-        else:
-            for lane in waiting:
-                stop_waiting(draft, lane)
-    elif run.phase not in {Phase.RUNNING, Phase.PREPARING}:
-        draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
+    waiting = [] if is_busy else _lanes_all_waiting(draft)
+    if not waiting:
+        if draft.run.phase not in {Phase.RUNNING, Phase.PREPARING}:
+            draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
+    elif draft.config.on_halt is OnHalt.WAIT:
+        asks = any(one.question is not None for one in waiting)
+        _park_run(draft, EndReason.DECIDE if asks else EndReason.BLOCKED)
+    else:
+        for lane in waiting:
+            stop_waiting(draft, lane)
+
+
+def _lanes_all_waiting(draft: StepDraft) -> list[LaneView]:
+    """The lanes that wait for the user, where no other is left; none where one works.
+
+    Lanes without a live run wait for one that has: for a merge, for their turn, or for a share.
+    """
+    live, stopping = live_lanes(draft), draft.state.branch.stopping
+    works = any(one.phase is not Phase.PARKED or one.task.id in stopping for one in live)
+    return [] if works else live
 
 
 def stop_waiting(draft: StepDraft, lane: LaneView) -> None:

@@ -1,6 +1,6 @@
 """Schedule of a parallel run: which open tasks may be started beside those in work.
 
-A task is ready when nothing that it depends on is open, none of its own subtasks is, and no task in
+A task is ready when nothing that it depends on is open, no subtask of it is, and no task in
 work names the same files. Where a plan marks tasks as parallel, as spec-kit does with ``[P]``, a
 task without the mark is worked on alone: after those before it, and before those after it
 (docs/rules.md#parallel-runs).
@@ -9,6 +9,7 @@ task without the mark is worked on alone: after those before it, and before thos
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from ralph_ls.core.loop.lane_inputs import OpenTask
@@ -32,28 +33,20 @@ def open_tasks(
     ``needs`` are their unfinished dependencies by id.
     """
     lines = text.splitlines()
-    parents = {task.parent for task in tasks if task.state in OPEN_STATES and task.parent}
-    known = {task.id: task for task in tasks}
+    subtasks = _open_subtasks(tasks)
     hints = {task.id: _hints_of(task, lines) for task in tasks if task.state in OPEN_STATES}
-    is_marked = any(_PARALLEL.search(lines[task.line]) for task in tasks if task.line < len(lines))
+    marked = {task.id for task in tasks if _is_marked(task, lines)}
     found: list[tuple[tuple[bool, bool, int], OpenTask]] = []
     barrier = 0
     for task in tasks:
-        if task.state not in OPEN_STATES or (task.optional and not takes_optional):
+        if task.id not in hints or (task.optional and not takes_optional):
             continue
-        has_mark = task.line < len(lines) and bool(_PARALLEL.search(lines[task.line]))
-        files, is_alone = hints[task.id]
-        is_step = is_marked and not has_mark
+        is_step = bool(marked) and task.id not in marked
         barrier += is_step
-        children = (
-            {one.id for one in tasks if _is_within(one, task.id, known) and one.id in hints}
-            if task.id in parents
-            else set()
-        )
-        required = {one for one in children if not known[one].optional}
+        files, is_alone = hints[task.id]
         new = OpenTask(
             task=TaskRef(id=task.id, title=task.title),
-            waits_for=frozenset({*needs.get(task.id, ()), *required} - {task.id}),
+            waits_for=frozenset({*needs.get(task.id, ()), *subtasks.get(task.id, ())} - {task.id}),
             files=files,
             is_alone=is_alone,
             barrier=barrier,
@@ -61,6 +54,10 @@ def open_tasks(
         found.append((urgency(task), new))
         barrier += is_step
     return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
+
+
+def _is_marked(task: Task, lines: Sequence[str]) -> bool:
+    return task.line < len(lines) and _PARALLEL.search(lines[task.line]) is not None
 
 
 def ready_tasks(
@@ -79,13 +76,17 @@ def ready_tasks(
     lowest = min((one.barrier for one in moving), default=0)
     chosen: list[OpenTask] = []
     for one in moving:
-        beside = [*working, *chosen]
-        is_kept = one.is_alone and beside
-        if one.task.id in in_work or one.barrier > lowest or is_kept:
-            continue
-        if not any(other.is_alone or _meet(other.files, one.files) for other in beside):
+        is_due = one.task.id not in in_work and one.barrier <= lowest
+        if is_due and _goes_beside(one, [*working, *chosen]):
             chosen.append(one)
     return tuple(chosen) if moving or in_work else _first_of_circle(left)
+
+
+def _goes_beside(task: OpenTask, others: Sequence[OpenTask]) -> bool:
+    """Whether a task may be worked on beside others."""
+    if task.is_alone and others:
+        return False
+    return not any(one.is_alone or _meet(one.files, task.files) for one in others)
 
 
 def _first_of_circle(left: Sequence[OpenTask]) -> tuple[OpenTask, ...]:
@@ -128,12 +129,15 @@ def _folded(path: str) -> str:
     return path.removeprefix("./").rstrip("/*")
 
 
-def _is_within(task: Task, ancestor: str, known: Mapping[str, Task]) -> bool:
-    parent, seen = task.parent, set[str]()
-    while parent is not None and parent not in seen:
-        if parent == ancestor:
-            return True
-        seen.add(parent)
-        above = known.get(parent)
-        parent = None if above is None else above.parent
-    return False
+def _open_subtasks(tasks: Sequence[Task]) -> Mapping[str, set[str]]:
+    """The open tasks, at any depth, that each task needs since they are parts of it."""
+    parents = {task.id: task.parent for task in tasks}
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for task in tasks:
+        if task.state not in OPEN_STATES or task.optional:
+            continue
+        above = task.parent
+        while above is not None and task.id not in found[above]:
+            found[above].add(task.id)
+            above = parents.get(above)
+    return found
