@@ -37,7 +37,8 @@ export async function pickAnswer(matter: Matter, interrupts: Interrupts): Promis
   pick.placeholder =
     matter.options.length > 0 ? t("Choose an option or type your own answer") : t("Type an answer");
   pick.ignoreFocusOut = true;
-  pick.buttons = [openFile];
+  // The file of a lane is in its work tree, not in the folder of the window.
+  pick.buttons = matter.task === undefined ? [openFile] : [];
   pick.items = choicesFor("", matter.options);
   return await asked(pick, matter, interrupts, (resolve, late) => [
     pick.onDidChangeValue((value) => {

@@ -32,17 +32,12 @@ export const LANE_COMMANDS: Readonly<Record<LaneCommandId, FolderCommand>> = {
   openConflict: async (_tools, folder, target) => {
     const lane = await laneOf(folder, target, "conflict", t("Open the conflict of which lane?"));
     const path = lane === undefined ? undefined : await pickConflict(lane);
-    if (lane !== undefined && path !== undefined) {
-      // VS Code offers to accept one side or both where a file has conflict markers.
-      const uri = vscode.Uri.joinPath(vscode.Uri.file(lane.worktree), path);
-      const document = await vscode.workspace.openTextDocument(uri);
-      const editor = await vscode.window.showTextDocument(document, { preview: false });
-      const at = document.getText().search(/^<{7} /m);
-      if (at >= 0) {
-        const place = document.positionAt(at);
-        editor.selection = new vscode.Selection(place, place);
-        editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenter);
-      }
+    const branch = folder.state?.panel?.lanes?.branch;
+    if (lane === undefined || path === undefined || !isThere(lane)) {
+      return;
+    }
+    if (!(await showConflict(lane, path)) && branch !== undefined) {
+      await offerRebase(lane, path, branch);
     }
   },
   openLane: async (_tools, folder, target) => {
@@ -56,8 +51,7 @@ export const LANE_COMMANDS: Readonly<Record<LaneCommandId, FolderCommand>> = {
   laneTerminal: async (_tools, folder, target) => {
     const lane = await laneOf(folder, target, "folder", t("Open a terminal in which lane?"));
     if (lane !== undefined && isThere(lane)) {
-      const name = t("Lane {0}", lane.lane);
-      vscode.window.createTerminal({ name, cwd: vscode.Uri.file(lane.worktree) }).show();
+      terminalIn(lane).show();
     }
   },
   laneLog: async (tools, folder, target) => {
@@ -84,6 +78,37 @@ export async function startParallel({ orders }: Tools, folder: FolderSnapshot): 
   if (answer !== undefined) {
     await orders.start(folder, { parallel: Number(answer) });
   }
+}
+
+/** Open a file of a lane at its first conflict; whether it has one. */
+async function showConflict(lane: LaneRow, path: string): Promise<boolean> {
+  // VS Code offers to accept one side or both where a file has conflict markers.
+  const uri = vscode.Uri.joinPath(vscode.Uri.file(lane.worktree), path);
+  const document = await vscode.workspace.openTextDocument(uri);
+  const editor = await vscode.window.showTextDocument(document, { preview: false });
+  const at = document.getText().search(/^<{7} /m);
+  if (at >= 0) {
+    const place = document.positionAt(at);
+    editor.selection = new vscode.Selection(place, place);
+    editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenter);
+  }
+  return at >= 0;
+}
+
+/** Until the lane is rebased, both sides are in different commits; the user presses Enter. */
+async function offerRebase(lane: LaneRow, path: string, branch: string): Promise<void> {
+  const terminal = t("Open Terminal in Lane");
+  const words = t("{0} has no conflict markers until the lane is rebased on {1}.", path, branch);
+  if ((await vscode.window.showInformationMessage(words, terminal)) === terminal) {
+    const opened = terminalIn(lane);
+    opened.show();
+    opened.sendText(`git rebase ${branch}`, false);
+  }
+}
+
+function terminalIn(lane: LaneRow): vscode.Terminal {
+  const name = t("Lane {0}", lane.lane);
+  return vscode.window.createTerminal({ name, cwd: vscode.Uri.file(lane.worktree) });
 }
 
 async function showLog(
@@ -117,6 +142,10 @@ async function laneOf(
   if (rows.length === 0) {
     void vscode.window.showInformationMessage(t("No lane to choose from."));
     return undefined;
+  }
+  const [only] = rows;
+  if (rows.length === 1) {
+    return only;
   }
   const items = rows.map((row) => ({
     label: row.task.title,

@@ -61,7 +61,7 @@ def test_a_recorded_run_is_reported_again_in_the_same_events(name: str) -> None:
 
 
 OF_LANES = {model.model_fields["kind"].default for model in LaneEvent.__subclasses__()}
-"""Kinds of a parallel run, whose lanes have a world of their own: ``loop/parallel``."""
+"""Kinds of a parallel run, which tests/unit/core/loop/parallel plays in another world."""
 
 
 @pytest.mark.parametrize("name", NAMES)

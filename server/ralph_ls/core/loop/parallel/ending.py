@@ -41,26 +41,26 @@ def settle(draft: StepDraft) -> None:
 
 def _follow_lanes(draft: StepDraft, *, is_busy: bool) -> None:
     """Parked while all that is left waits for the user, running otherwise."""
-    waiting = [] if is_busy else _lanes_all_waiting(draft)
-    if not waiting:
-        if draft.run.phase not in {Phase.RUNNING, Phase.PREPARING}:
-            draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
-    elif draft.config.on_halt is OnHalt.WAIT:
+    run, facts = draft.run, draft.state.branch
+    live = live_lanes(draft)
+    waiting = [
+        one for one in live if one.phase is Phase.PARKED and one.task.id not in facts.stopping
+    ]
+    # Lanes without a live run wait for one that has: for a merge, for their turn, or for a share.
+    if waiting and not is_busy and len(waiting) == len(live):
+        _wait_for_user(draft, waiting)
+    elif run.phase not in {Phase.RUNNING, Phase.PREPARING}:
+        draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
+
+
+def _wait_for_user(draft: StepDraft, waiting: list[LaneView]) -> None:
+    """Park the run; where nobody is there to settle what its lanes wait for, end their runs."""
+    if draft.config.on_halt is OnHalt.WAIT:
         asks = any(one.question is not None for one in waiting)
         _park_run(draft, EndReason.DECIDE if asks else EndReason.BLOCKED)
-    else:
-        for lane in waiting:
-            stop_waiting(draft, lane)
-
-
-def _lanes_all_waiting(draft: StepDraft) -> list[LaneView]:
-    """The lanes that wait for the user, where no other is left; none where one works.
-
-    Lanes without a live run wait for one that has: for a merge, for their turn, or for a share.
-    """
-    live, stopping = live_lanes(draft), draft.state.branch.stopping
-    works = any(one.phase is not Phase.PARKED or one.task.id in stopping for one in live)
-    return [] if works else live
+        return
+    for lane in waiting:
+        stop_waiting(draft, lane)
 
 
 def stop_waiting(draft: StepDraft, lane: LaneView) -> None:

@@ -1,6 +1,6 @@
 """Schedule of a parallel run: which open tasks may be started beside those in work.
 
-A task is ready when nothing that it depends on is open, no subtask of it is, and no task in
+A task is ready when nothing that it depends on is open, none of its subtasks is, and no task in
 work names the same files. Where a plan marks tasks as parallel, as spec-kit does with ``[P]``, a
 task without the mark is worked on alone: after those before it, and before those after it
 (docs/rules.md#parallel-runs).
@@ -9,7 +9,6 @@ task without the mark is worked on alone: after those before it, and before thos
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from ralph_ls.core.loop.lane_inputs import OpenTask
@@ -33,20 +32,20 @@ def open_tasks(
     ``needs`` are their unfinished dependencies by id.
     """
     lines = text.splitlines()
-    subtasks = _open_subtasks(tasks)
-    hints = {task.id: _hints_of(task, lines) for task in tasks if task.state in OPEN_STATES}
-    marked = {task.id for task in tasks if _is_marked(task, lines)}
+    within = _required_subtasks(tasks)
+    is_marked = any(_has_mark(task, lines) for task in tasks)
     found: list[tuple[tuple[bool, bool, int], OpenTask]] = []
     barrier = 0
     for task in tasks:
-        if task.id not in hints or (task.optional and not takes_optional):
+        if task.state not in OPEN_STATES or (task.optional and not takes_optional):
             continue
-        is_step = bool(marked) and task.id not in marked
+        files, is_alone = _hints_of(task, lines)
+        is_step = is_marked and not _has_mark(task, lines)
         barrier += is_step
-        files, is_alone = hints[task.id]
+        waits_for = {*needs.get(task.id, ()), *within.get(task.id, ())}
         new = OpenTask(
             task=TaskRef(id=task.id, title=task.title),
-            waits_for=frozenset({*needs.get(task.id, ()), *subtasks.get(task.id, ())} - {task.id}),
+            waits_for=frozenset(waits_for - {task.id}),
             files=files,
             is_alone=is_alone,
             barrier=barrier,
@@ -56,8 +55,24 @@ def open_tasks(
     return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
 
 
-def _is_marked(task: Task, lines: Sequence[str]) -> bool:
+def _has_mark(task: Task, lines: Sequence[str]) -> bool:
+    """Whether its line marks a task as one that may run beside others."""
     return task.line < len(lines) and _PARALLEL.search(lines[task.line]) is not None
+
+
+def _required_subtasks(tasks: Sequence[Task]) -> Mapping[str, set[str]]:
+    """The open required tasks that are nested in each task, however deep, by its id."""
+    parents = {task.id: task.parent for task in tasks}
+    found: dict[str, set[str]] = {}
+    for task in tasks:
+        if task.state not in OPEN_STATES or task.optional:
+            continue
+        above, seen = task.parent, set[str]()
+        while above is not None and above not in seen:
+            found.setdefault(above, set()).add(task.id)
+            seen.add(above)
+            above = parents.get(above)
+    return found
 
 
 def ready_tasks(
@@ -77,16 +92,16 @@ def ready_tasks(
     chosen: list[OpenTask] = []
     for one in moving:
         is_due = one.task.id not in in_work and one.barrier <= lowest
-        if is_due and _goes_beside(one, [*working, *chosen]):
+        if is_due and _fits(one, [*working, *chosen]):
             chosen.append(one)
     return tuple(chosen) if moving or in_work else _first_of_circle(left)
 
 
-def _goes_beside(task: OpenTask, others: Sequence[OpenTask]) -> bool:
-    """Whether a task may be worked on beside others."""
-    if task.is_alone and others:
+def _fits(task: OpenTask, beside: Sequence[OpenTask]) -> bool:
+    """Whether a task may be worked on beside these."""
+    if task.is_alone and beside:
         return False
-    return not any(one.is_alone or _meet(one.files, task.files) for one in others)
+    return not any(other.is_alone or _meet(other.files, task.files) for other in beside)
 
 
 def _first_of_circle(left: Sequence[OpenTask]) -> tuple[OpenTask, ...]:
@@ -127,17 +142,3 @@ def _hints_of(task: Task, lines: Sequence[str]) -> tuple[frozenset[str], bool]:
 def _folded(path: str) -> str:
     """``src`` for ``./src/`` and ``src/**``."""
     return path.removeprefix("./").rstrip("/*")
-
-
-def _open_subtasks(tasks: Sequence[Task]) -> Mapping[str, set[str]]:
-    """The open tasks, at any depth, that each task needs since they are parts of it."""
-    parents = {task.id: task.parent for task in tasks}
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for task in tasks:
-        if task.state not in OPEN_STATES or task.optional:
-            continue
-        above = task.parent
-        while above is not None and task.id not in found[above]:
-            found[above].add(task.id)
-            above = parents.get(above)
-    return found

@@ -15,7 +15,6 @@ from ralph_ls.core.loop.decide_file import parse_decide
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.loop.rules.waits import (
     REVIEW,
-    asking_lanes,
     is_breaker_of,
     question_of_lane,
     stuck_words,
@@ -112,11 +111,12 @@ def open_question(context: DocumentContext) -> OpenHalt | None:
 
 def _question_of_lanes(state: RunState) -> OpenHalt | None:
     """Of several lanes that ask, the first."""
-    for lane in asking_lanes(state):
-        text = question_of_lane(lane)
-        if text is not None:
-            return OpenHalt(text=text, lane=lane.lane, task=lane.task.id)
-    return None
+    found = (
+        OpenHalt(text=text, lane=lane.lane, task=lane.task.id)
+        for lane in state.lanes
+        if (text := question_of_lane(lane)) is not None
+    )
+    return next(found, None)
 
 
 def open_blocker(context: DocumentContext) -> OpenHalt | None:

@@ -158,11 +158,7 @@ def _needs_user(context: DocumentContext) -> Card | None:
             *_choices(context, waits.text),
             *_settling(context),
             # The file is in the lane's work tree.
-            *(
-                _halt_file(context, DiagnosticCode.QUESTION_WAITING)
-                if waits.lane is None
-                else controls.run_actions(context)
-            ),
+            *(_halt_file(context, DiagnosticCode.QUESTION_WAITING) if waits.lane is None else ()),
         ),
     )
 
@@ -207,6 +203,8 @@ def _open_halts(context: DocumentContext) -> Iterator[tuple[str, str]]:
         yield DiagnosticCode.RUN_BLOCKED, f"Blocked: {_shown(waits.text)}"
     if (waits := open_question(context)) is not None:
         yield DiagnosticCode.QUESTION_WAITING, f"Ralph asks: {_shown(waits.text)}"
+    if (parked := _parked_lanes(context)) is not None:
+        yield parked.kind, f"{parked.title}: {parked.text}"
     state = context.state
     if state is not None and state.breaker.state is BreakerState.OPEN and needs_reset(context):
         yield (

@@ -30,15 +30,15 @@ def event(kind: Any, seq: int, **fields: Any) -> Any:
     return kind(seq=seq, at=BEGIN, run=RUN, lane=1, task=TASK, **fields)
 
 
-def started(seq: int = 1) -> Event:
+def started(seq: int = 1) -> Any:
     return event(LaneStarted, seq, branch="ralph/x/a-1", worktree="/lanes/a-1")
 
 
-def began(seq: int, run: str) -> Event:
+def began(seq: int, run: str) -> Any:
     return event(LaneRunStarted, seq, lane_run=run, base="base", limit=5)
 
 
-def ended(seq: int, run: str, reason: EndReason, iterations: int) -> Event:
+def ended(seq: int, run: str, reason: EndReason, iterations: int) -> Any:
     usage = Usage(input_tokens=100 * iterations, output_tokens=0)
     return event(
         LaneRunEnded,

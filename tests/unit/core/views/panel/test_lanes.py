@@ -201,6 +201,14 @@ def test_a_parked_lane_is_shown_while_the_others_continue() -> None:
     assert (found.needs_person, found.waiting, found.badge) == (True, 0, 1)
 
 
+def test_a_question_does_not_hide_a_parked_lane() -> None:
+    card = shown(*WORKS, *PARKS, asks(2, CHOOSE)).card
+    assert card is not None
+    assert card.title == "Lane 2 asks"
+    assert "1 lane parked: Round half a cent up: conflict markers are left" in card.text
+    assert {action.verb for action in card.actions} == {Verb.ANSWER}
+
+
 def test_many_parked_lanes_are_counted() -> None:
     lines = (ROUND, CHOOSE, LETTER)
     more = [one for n, line in enumerate(lines, 1) for one in opens(n, line)]
