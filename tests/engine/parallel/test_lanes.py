@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.engine.parallel.lanes_project import SAME_LINE, WORK, LanesProject
-from tests.engine.project_builder import git
+from tests.engine.project_builder import git, write_agent
 from tests.engine.ralph_runner import Ralph, told
+from tests.engine.sandbox.conditions import needs_bubblewrap
 
 
 @pytest.fixture
@@ -394,3 +395,23 @@ def test_lanes_that_outlive_their_run_keep_another_one_from_starting_until_they_
     assert again.exit_code == 0, again.stdout
     assert sorted(lanes.subjects()) == ["Task A", "Task B"]
     assert lanes.lanes_left() == []
+
+
+@needs_bubblewrap
+def test_an_agent_in_a_box_works_in_its_lane_and_sees_nothing_else_of_the_state(
+    lanes: LanesProject,
+) -> None:
+    lanes.tasks("Task A", "Task B").agent(
+        'ls "$PWD/.." >"lanes-of-$task.txt"; ls "$PWD/../../../" >"state-of-$task.txt"\n' + WORK
+    )
+    # The agent's own files have to be in the box.
+    body = (lanes.home / "bin" / "agent").read_text().replace(str(lanes.kept), "/tmp/kept")
+    lanes.command = write_agent(lanes.repository / "bin", body)
+    git(lanes.repository, "add", "-A")
+    git(lanes.repository, "commit", "-qm", "The agent")
+
+    done = lanes.run("--parallel", "2", "--sandbox")
+
+    assert done.exit_code == 0, done.stdout
+    assert len(lanes.at("lanes-of-A.txt").split()) == 1
+    assert lanes.at("state-of-A.txt").split() == ["lanes"]

@@ -20,14 +20,8 @@ from ralph_ls.engine.sandbox.selection import find_bubblewrap, remedy_for
 from tests.engine.project_builder import git, worktree_of, write_agent
 from tests.engine.ralph_runner import Project, told, wait_until, warnings
 from tests.engine.sandbox.box_attacks import ATTACKS, SECRET
+from tests.engine.sandbox.conditions import BWRAP, needs_bubblewrap
 from tests.engine.steered_run import inbox_of
-
-BWRAP = find_bubblewrap(os.environ.get("PATH", ""))
-
-needs_bubblewrap = pytest.mark.skipif(
-    not sys.platform.startswith("linux") or (not BWRAP.works and not os.environ.get("CI")),
-    reason=f"{BWRAP.problem}; {BWRAP.remedy}",
-)
 
 SECRETS = (
     *(".ssh/id", ".aws/credentials", ".netrc", ".config/gh/hosts.yml", ".git-credentials"),
@@ -499,6 +493,7 @@ class TestAsked:
         assert done.exit_code in {0, 1}, done.stderr
         assert "Sandbox: none (bubblewrap is not installed; install it: sudo apt-get" in done.stdout
 
+    @needs_bubblewrap
     def test_the_repository_cannot_open_what_the_user_asked_for(
         self, project: Project, home: Path
     ) -> None:

@@ -80,6 +80,13 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "engine/iteration/inherited_changes.py": ({"glob"}, OURS),
     "engine/iteration/worktree_inspector.py": ({"open"}, f"{OURS}; appends to it"),
+    "engine/parallel/lane_main.py": ({"open"}, f"{NULL}; {OURS}"),
+    "engine/parallel/lane_starter.py": ({"open", "read_bytes"}, OURS),
+    "engine/parallel/lane_worktree.py": (
+        {"fdopen", "open"},
+        "writes files of a new work tree that were not there",
+    ),
+    "engine/parallel/merge_branch.py": ({"write_text"}, "a temporary folder of our own"),
     "engine/process/process_tree.py": ({"open"}, "what the system tells of a process"),
     "engine/process/reaper.py": (
         {"fdopen", "open", "read_text"},
@@ -121,12 +128,13 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "store/project/settings_reference.py": ({"read_text"}, SHIPPED),
     "store/project/prompt_texts.py": ({"glob", "read_text"}, SHIPPED),
     "store/project/scripts.py": ({"glob"}, "a pattern of an allowed script; opens no file"),
-    "store/run/ancestry.py": ({"iterdir"}, OURS),
+    "store/run/ancestry.py": ({"glob", "iterdir"}, OURS),
     "store/run/inbox.py": ({"glob", "read_bytes", "scandir"}, OURS),
     "store/run/journal.py": ({"open"}, f"{OURS}; writes it"),
     "store/run/launch.py": ({"open"}, OURS),
     "store/run/logs.py": ({"open"}, f"{OURS}; opens only what it makes"),
     "store/run/pruning.py": ({"listdir", "scandir"}, f"{OURS}; opens none of what it lists"),
+    "store/run/state_index.py": ({"glob"}, OURS),
     "store/setup/task_templates.py": ({"read_text"}, SHIPPED),
 }
 """Module: which of these it uses, and why none of them reads what a repository brought."""

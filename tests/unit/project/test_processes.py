@@ -23,6 +23,10 @@ ELSEWHERE = {
     ),
     "engine/process/reaper.py": "the nursery of agents, which ends with this process",
     "engine/process/reaper_main.py": "it is the nursery: it forks reapers, and those agents",
+    "engine/parallel/lane_main.py": (
+        "it forks the engines of lanes, which outlive the run, as those of store/run/launch.py do"
+    ),
+    "engine/parallel/lane_starter.py": "starts the process that forks them, which ends with it",
     "engine/worktree/keeper.py": (
         "the keeper outlives an engine that was killed, which is its purpose"
     ),

@@ -40,8 +40,8 @@ from ralph_ls.core.loop.lane_inputs import (
     LaneRefused,
     LaneRunFinished,
 )
-from ralph_ls.core.loop.parallel.lanes import branch_of_run, lane_of
 from ralph_ls.core.loop.rules.budget import tokens_of
+from ralph_ls.core.loop.rules.lanes import branch_of_run, lane_of
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.delivery.git_commands import ProcessLauncher
 from ralph_ls.engine.iteration.validation import ScriptValidation

@@ -111,7 +111,7 @@ def _serve() -> None:
 
 
 def main() -> None:
-    """Entry point of ``python -m ralph_ls.engine.parallel.lane_main``."""
+    """Entry point of this module, which ``lane_starter`` runs."""
     if "--fork" in sys.argv[1:]:
         _serve()
         return

@@ -146,7 +146,6 @@ class Box:
         copies = copy_in(copied)
         mounts += [BoxMount.read_only(path) for path in self._named(self.config.show)]
         mounts += [BoxMount.writable(path) for path in self._named(self.config.writable)]
-        mounts += self._tree()
         mounts += self._run(files or BoxFiles())
         words = [self.program, *_ISOLATION]
         if not self.config.network:
@@ -227,10 +226,18 @@ class Box:
             yield BoxMount.read_only(folder)
 
     def _run(self, files: BoxFiles) -> Iterable[BoxMount]:
-        """Mounts an empty, read-only folder in place of the loop's state, with these files."""
+        """Mounts the work tree, and an empty, read-only folder in place of the loop's state.
+
+        In that are these files, and the work tree where it is a lane's, as those are there.
+        """
         root = Path(os.path.realpath(self.state_root))
+        is_lane = self.worktree.root.is_relative_to(root)
+        if not is_lane:
+            yield from self._tree()
         if root.is_dir():
             yield BoxMount.empty(root)
+        if is_lane:
+            yield from self._tree()
         yield from (BoxMount.read_only(path) for path in files.readable)
         yield from (BoxMount.writable(path) for path in files.writable)
         if files.hook is not None:

@@ -12,6 +12,7 @@ from ralph_ls.core.loop.changes import (
     BreakerChanges,
     FailedValidationChanges,
     IterationChanges,
+    LaneChanges,
     RevertedChanges,
     RunChanges,
 )
@@ -26,7 +27,7 @@ from ralph_ls.protocol.run.events import (
     dump_event,
     parse_event,
 )
-from ralph_ls.protocol.run.state import CurrentIteration, FailedValidation, RunState
+from ralph_ls.protocol.run.state import CurrentIteration, FailedValidation, LaneView, RunState
 from ralph_ls.protocol.run.values import Breaker, Phase
 from tests.unit.core.loop.simulated_project import asks, finishes, no_progress, progress
 from tests.unit.core.loop.simulated_run import BEGIN, RUN, command, play
@@ -124,6 +125,7 @@ def test_a_fold_is_its_events_one_by_one_and_leaves_where_it_began_alone(cut: in
         (RunChanges, RunState),
         (IterationChanges, CurrentIteration),
         (BreakerChanges, Breaker),
+        (LaneChanges, LaneView),
     ],
 )
 def test_typed_changes_have_the_fields_of_their_model(

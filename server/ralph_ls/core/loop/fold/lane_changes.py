@@ -20,9 +20,8 @@ from ralph_ls.protocol.run.events import (
 from ralph_ls.protocol.run.state import LaneView, RunState
 from ralph_ls.protocol.run.values import EndReason, LaneState, Phase
 
-LaneChange = (
-    LaneStarted
-    | LaneRunStarted
+LaneUpdate = (
+    LaneRunStarted
     | LaneWaiting
     | LaneRunEnded
     | MergeStarted
@@ -31,6 +30,7 @@ LaneChange = (
     | LaneParked
     | LaneDropped
 )
+LaneChange = LaneStarted | LaneUpdate
 
 _WORKS: LaneChanges = {
     "end": None,
@@ -91,7 +91,7 @@ def _with_new(lanes: tuple[LaneView, ...], event: LaneStarted) -> tuple[LaneView
     return (*lanes, new)
 
 
-def _changes(lane: LaneView, event: LaneChange) -> LaneChanges:
+def _changes(lane: LaneView, event: LaneUpdate) -> LaneChanges:
     match event:
         case LaneRunStarted(lane_run=run, base=base):
             new_run = run != lane.run
@@ -137,10 +137,8 @@ def _changes(lane: LaneView, event: LaneChange) -> LaneChanges:
             }
         case LaneParked(message=message):
             return {"state": LaneState.PARKED, "message": message, "ended_at": event.at}
-        case LaneDropped(message=message):
-            return {"state": LaneState.DROPPED, "message": message, "ended_at": event.at}
-        case _:  # LaneStarted begins a lane.
-            return {}
+        case _:
+            return {"state": LaneState.DROPPED, "message": event.message, "ended_at": event.at}
 
 
 def _run_ended(lane: LaneView, event: LaneRunEnded) -> LaneChanges:

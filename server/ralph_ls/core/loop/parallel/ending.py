@@ -7,8 +7,9 @@ from dataclasses import replace
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.lane_effects import SteerLane
 from ralph_ls.core.loop.machine import run_flow
-from ralph_ls.core.loop.parallel.lanes import active_lanes, branch_of_run, live_lanes
+from ralph_ls.core.loop.parallel.lanes import live_lanes
 from ralph_ls.core.loop.rules.budget import limit_reached
+from ralph_ls.core.loop.rules.lanes import active_lanes, branch_of_run
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.protocol.config.config import OnHalt

@@ -17,16 +17,10 @@ from ralph_ls.core.loop.parallel.ending import (
     settle,
     stop_waiting,
 )
-from ralph_ls.core.loop.parallel.lanes import (
-    active_lanes,
-    free_number,
-    live_lanes,
-    park,
-    repairing,
-    resolving,
-)
+from ralph_ls.core.loop.parallel.lanes import free_number, live_lanes, park, repairing, resolving
 from ralph_ls.core.loop.parallel.schedule import ready_tasks
 from ralph_ls.core.loop.parallel.shares import running_besides, share_of_limits
+from ralph_ls.core.loop.rules.lanes import active_lanes
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.protocol.run.events import LaneStarted
 from ralph_ls.protocol.run.state import LaneView

@@ -46,18 +46,10 @@ from ralph_ls.core.loop.machine.reducer import report_start
 from ralph_ls.core.loop.machine.steering import reject_unreadable
 from ralph_ls.core.loop.parallel.ending import BREAKER, outcome
 from ralph_ls.core.loop.parallel.flow import advance, continue_lane, open_lane
-from ralph_ls.core.loop.parallel.lanes import (
-    ACTIVE,
-    forget,
-    has_open_run,
-    lane_of,
-    live_lanes,
-    park,
-    park_or_drop,
-    retry_lane,
-)
+from ralph_ls.core.loop.parallel.lanes import forget, live_lanes, park, park_or_drop, retry_lane
 from ralph_ls.core.loop.parallel.shares import running_besides, share_of_limits
 from ralph_ls.core.loop.parallel.steering import handle_command, handle_signal
+from ralph_ls.core.loop.rules.lanes import ACTIVE, has_open_run, lane_of
 from ralph_ls.core.loop.state import Awaits, LoopState, Step, StepDraft
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.events import (
@@ -328,7 +320,7 @@ def _end_of_run(lane: LaneView, given: LaneRunFinished) -> tuple[EndReason, str]
     if given.by != BREAKER:
         return given.reason, f"stopped by {given.by or 'somebody'}"
     if lane.question is not None:
-        return EndReason.DECIDE, f"it asks: {lane.question}"
+        return EndReason.DECIDE, lane.question
     if lane.phase_reason == EndReason.STUCK.value:
         return EndReason.STUCK, "it made no progress, so its breaker opened"
     return EndReason.BLOCKED, f"it waits for you: {lane.phase_reason or 'it is blocked'}"

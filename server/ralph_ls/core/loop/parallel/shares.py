@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.lane_effects import LaneLimits
-from ralph_ls.core.loop.parallel.lanes import has_open_run
 from ralph_ls.core.loop.rules.budget import limit_reached, tokens_of
+from ralph_ls.core.loop.rules.lanes import has_open_run
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.protocol.run.state import LaneView
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, tzinfo
 
-from ralph_ls.core.loop.parallel.lanes import ACTIVE, branch_of_run
 from ralph_ls.core.loop.profiles import is_parallel
+from ralph_ls.core.loop.rules.lanes import ACTIVE, branch_of_run
 from ralph_ls.core.loop.rules.waits import question_of_lane
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.words import one_line, some_lines

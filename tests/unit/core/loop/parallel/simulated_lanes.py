@@ -32,8 +32,8 @@ from ralph_ls.core.loop.lane_inputs import (
     LaneRunFinished,
     OpenTask,
 )
-from ralph_ls.core.loop.parallel.lanes import ACTIVE, lane_of
 from ralph_ls.core.loop.parallel.reducer import step_parallel
+from ralph_ls.core.loop.rules.lanes import ACTIVE, lane_of
 from ralph_ls.core.loop.state import LoopState, Step
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import Event, dump_event, parse_event

@@ -218,7 +218,7 @@ def test_a_question_nobody_answers_ends_the_run_and_keeps_its_lane() -> None:
     assert run.steered() == [("a", "stop")]
     assert end_of(run)[0] == "decide"
     assert run.states() == {"a": "parked", "b": "merged"}
-    assert run.lane("a").message == "it asks: a: which?"
+    assert run.lane("a").message == "a: which?"
     run.resume().go_on()
     assert run.ordered(OpenLane)[-1].resume
     assert end_of(run)[0] == "complete"

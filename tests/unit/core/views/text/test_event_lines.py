@@ -48,6 +48,8 @@ SILENT = {
     "phaseChanged": "most phases have a line of their own; the waiting ones are told",
     "attemptCounted": "the first attempt at a task is no news",
     "agentExited": "a plain end is told by the iteration's end",
+    "laneRunStarted": "the lane's line is there since it got its task",
+    "mergeStarted": "the merge is told when it is done or refused",
 }
 """Kinds that may say nothing on their own, and why."""
 
