@@ -485,18 +485,13 @@ class LaneEffectRunner(EffectRunner):
         message = f"ralph: merge {view.task.id}"
         try:
             async with self._trees:
-                try:
-                    await asyncio.to_thread(branch.advance, effect.onto, effect.head, message)
-                except BranchMoved:
-                    moved = True
-                else:
-                    moved = False
-                    plan = await asyncio.to_thread(branch.plan_at, effect.head)
-                    kept = await asyncio.to_thread(self._why_kept, view)
+                await asyncio.to_thread(branch.advance, effect.onto, effect.head, message)
+                plan = await asyncio.to_thread(branch.plan_at, effect.head)
+                kept = await asyncio.to_thread(self._why_kept, view)
+        except BranchMoved:
+            return await self._rebase(RebaseLane(task=effect.task), run)
         except RalphError as error:
             return LaneRefused(task=effect.task, problem=MergeProblem.BRANCH, message=error.message)
-        if moved:
-            return await self._rebase(RebaseLane(task=effect.task), run)
         return LaneAdvanced(
             task=effect.task,
             head=effect.head,

@@ -17,6 +17,7 @@ from ralph_ls.protocol.run.events import (
     MergeRefused,
     MergeStarted,
 )
+from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import LaneView, RunState
 from ralph_ls.protocol.run.values import EndReason, LaneState, Phase
 
@@ -143,9 +144,9 @@ def _changes(lane: LaneView, event: LaneUpdate) -> LaneChanges:
 
 def _run_ended(lane: LaneView, event: LaneRunEnded) -> LaneChanges:
     is_done = event.reason is EndReason.COMPLETE
-    earlier = _earlier(lane, event.lane_run)
+    iterations, usage = _used_earlier(lane, event.lane_run)
     return {
-        **earlier,
+        **_earlier(lane, event.lane_run),
         "state": LaneState.QUEUED if is_done else LaneState.WORKING,
         "run": event.lane_run,
         # One that began and ended while the parallel run had no engine.
@@ -156,16 +157,18 @@ def _run_ended(lane: LaneView, event: LaneRunEnded) -> LaneChanges:
         "phase_reason": event.reason.value,
         "until": None,
         "question": None,
-        "iterations": earlier["earlier_iterations"] + event.iterations,
-        "usage": add_usage(earlier["earlier_usage"], event.usage),
+        "iterations": iterations + event.iterations,
+        "usage": add_usage(usage, event.usage),
     }
 
 
 def _earlier(lane: LaneView, run: str) -> LaneChanges:
+    iterations, usage = _used_earlier(lane, run)
+    return {"earlier_iterations": iterations, "earlier_usage": usage}
+
+
+def _used_earlier(lane: LaneView, run: str) -> tuple[int, Usage | None]:
     """What the lane's runs before this one have used; a run that is resumed reports its totals."""
     if run == lane.run:
-        return {
-            "earlier_iterations": lane.earlier_iterations,
-            "earlier_usage": lane.earlier_usage,
-        }
-    return {"earlier_iterations": lane.iterations, "earlier_usage": lane.usage}
+        return lane.earlier_iterations, lane.earlier_usage
+    return lane.iterations, lane.usage
