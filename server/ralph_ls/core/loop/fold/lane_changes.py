@@ -155,7 +155,8 @@ def _run_ended(lane: LaneView, event: LaneRunEnded) -> LaneChanges:
         "phase": Phase.ENDED,
         "phase_reason": event.reason.value,
         "until": None,
-        "question": None,
+        # An answer is possible until the lane's next run begins.
+        "question": lane.question if event.reason is EndReason.DECIDE else None,
         "iterations": earlier["earlier_iterations"] + event.iterations,
         "usage": add_usage(earlier["earlier_usage"], event.usage),
     }
