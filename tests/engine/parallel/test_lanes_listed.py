@@ -72,6 +72,7 @@ def test_a_parked_lane_waits_in_the_inbox_and_status_names_its_files(lanes: Lane
     (item,) = waiting(lanes).items
     assert (item.kind.value, item.lane_of) == ("parked", str(lanes.repository))
     assert "conflict markers are left in shared.txt" in item.text
+    assert item.text.count(lanes.lanes_left()[0]) == 1
     assert item.command.endswith("ralph run --resume")
     status = lanes.tell("status").stdout
     (tree,) = lanes.lanes_left()

@@ -155,7 +155,9 @@ def _items_of(worktree: Worktree, state: StateFolder, found: FoundRun) -> Iterat
         yield item(OpenKind.REVIEW, parked_words(run), f"{inside} resume")
     for lane in run.lanes:
         if is_parked_for_user(lane):
-            text = f"{lane.task.title}: {lane.message}\nin {lane.worktree}"
+            text = f"{lane.task.title}: {lane.message}"
+            if lane.worktree not in text:
+                text += f"\nin {lane.worktree}"
             command = "resume" if found.live else "run --resume"
             more = {"since": lane.ended_at, "iteration": None, "lane": lane.lane}
             yield item(OpenKind.PARKED, text, f"{inside} {command}", **more, lane_of=root)
