@@ -206,6 +206,18 @@ def test_a_plan_is_outlined_folded_completed_and_its_ids_are_renamed(project: Pr
         assert editor.buffer() == f"{OUTLINED.rstrip()} PAY-7\n".replace("US-001", "PAY-7")
 
 
+def test_in_a_long_plan_the_chosen_action_is_resolved(project: Project) -> None:
+    plan = lay_out(project, WAITS, allowed=False)
+    tasks = [f"- [ ] Task {number}\n" for number in range(2000)]
+    plan.write_text("".join(tasks), encoding="utf-8")
+    with start_neovim(plan) as editor:
+        editor.wait_for_lens("Start loop")
+        editor.go_to_line(1200)
+        done = "function(action) return action.title == 'Mark task as done' end"
+        editor.command(f"lua vim.lsp.buf.code_action({{ apply = true, filter = {done} }})")
+        editor.wait("vim.api.nvim_get_current_line() == ...", "- [x] Task 1200")
+
+
 def test_stories_have_lenses_and_actions_and_other_json_has_no_server(project: Project) -> None:
     text = text_of(story("US-1"), story("US-2", **RETURNED))
     config = project.settings("stories")

@@ -94,7 +94,16 @@ def test_a_set_up_takes_the_only_one_and_follows_the_next_feature(ralph: Ralph, 
 def test_a_set_up_of_several_asks(ralph: Ralph, shop: Path) -> None:
     done = ralph(two(shop), "init", "--from-existing", "--yes")
     assert "several plans are here" in done.err
+    assert "choose one: ralph init --from-existing --plan 001-login\n" in done.err
     assert not (shop / ".ralph").exists()
+
+
+def test_a_set_up_takes_the_one_that_is_named(ralph: Ralph, shop: Path) -> None:
+    said = ralph(two(shop), "init", "--from-existing", "--yes", "--plan", "none")
+    assert "none is no plan of another tool; see which there are: ralph plan --all" in said.err
+    made = ralph(shop, "init", "--from-existing", "--yes", "--json", "--plan", B).json
+    assert made["settings"] == {"paths.plan": B}
+    assert f'plan = "{B}"' in (shop / ".ralph/config.toml").read_text(encoding="utf-8")
 
 
 def test_a_folder_of_tasks_is_one_plan(ralph: Ralph, shop: Path) -> None:

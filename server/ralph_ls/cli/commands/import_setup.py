@@ -25,7 +25,7 @@ from ralph_ls.store.files import make_folders_below, read_regular, resolve_insid
 from ralph_ls.store.project.config_edit import SCHEMA_LINE, refresh_schema
 from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.project.detection import DetectedPlan
-from ralph_ls.store.project.plan_choice import several_plans
+from ralph_ls.store.project.plan_choice import all_plans, find_named, several_plans
 from ralph_ls.store.setup.existing_setup import RC_FILE, ExistingSetup, find_existing_setup
 
 PROMPT = f"{Config().paths.prompts}/PROMPT_build.md"
@@ -39,18 +39,23 @@ class _Write:
 
 
 def import_existing(
-    root: Path, *, gitignore: bytes | None, yes: bool, as_json: bool
+    root: Path, named: str | None, *, gitignore: bytes | None, yes: bool, as_json: bool
 ) -> list[str] | None:
     """Show, ask and write, ``gitignore`` too where it is given; the files written.
+
+    ``named`` is the plan of another tool that the user chose.
 
     None where nothing was written, since the user said no or a program only looked.
 
     Raises ``UsageError`` where there is nothing to take over, or nobody to ask.
     """
     plans = load_settings(root, os.environ, {}).plans
-    plan = _plan_of_tool(root, plans, asks=not (yes or as_json))
+    if named is None:
+        plan = _plan_of_tool(root, plans, asks=not (yes or as_json))
+    else:
+        plan = _plan_named(root, named)
     # The only one is found again, also when it is the next feature's.
-    found = find_existing_setup(root, plan, remembers=len(plans) > 1)
+    found = find_existing_setup(root, plan, remembers=len(plans) > 1 or named is not None)
     if found is None:
         raise UsageError(
             f"no other loop was found in {root}; looked for plans such as .ralph/fix_plan.md and "
@@ -89,9 +94,18 @@ def _plan_of_tool(root: Path, plans: Sequence[DetectedPlan], *, asks: bool) -> D
     if len(plans) < 2:
         return plans[0] if plans else None
     if not (asks and sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(several_plans(plans))
+        raise UsageError(several_plans(plans, "ralph init --from-existing"))
     address = ask_plan(root, plans)
     return next(one for one in plans if one.address == address)
+
+
+def _plan_named(root: Path, named: str) -> DetectedPlan:
+    found = find_named(all_plans(root), named)
+    if found is None:
+        raise UsageError(
+            f"{named} is no plan of another tool; see which there are: ralph plan --all"
+        )
+    return found
 
 
 def _writes(root: Path, found: ExistingSetup) -> list[_Write]:

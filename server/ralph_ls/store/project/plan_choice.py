@@ -149,16 +149,21 @@ def queue_settings(named: str) -> dict[str, str] | None:
 SHOWN_PLANS = 10
 
 
-def several_plans(plans: Sequence[DetectedPlan]) -> str:
-    """Why nobody knows which plan is meant, with each of them and the command that names one."""
+def several_plans(plans: Sequence[DetectedPlan], command: str = "ralph run") -> str:
+    """Why nobody knows which plan is meant, with each of them and the command that names one.
+
+    For ``ralph run``, also the one that names it for every run.
+    """
     names = [f"{one.name} ({FORMATS[one.kind].title})" for one in plans[:SHOWN_PLANS]]
     more = len(plans) - SHOWN_PLANS
     listed = ", ".join([*names, f"and {more} more"] if more > 0 else names)
-    return (
+    said = (
         f"several plans are here: {listed}; choose one: "
-        f"ralph run --plan {shlex.quote(plans[0].name)}, "
-        f"or for every run: ralph config set paths.plan {shlex.quote(plans[0].address)}"
+        f"{command} --plan {shlex.quote(plans[0].name)}"
     )
+    if command != "ralph run":
+        return said
+    return f"{said}, or for every run: ralph config set paths.plan {shlex.quote(plans[0].address)}"
 
 
 def choose_plans(

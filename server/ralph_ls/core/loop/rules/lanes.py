@@ -14,7 +14,7 @@ def branch_of_run(run: RunState) -> str:
     lane = run.config.lane
     if lane.direct and run.branch is not None:
         return run.branch
-    return lane.onto or f"ralph/session-{run.run}"
+    return lane.onto or f"ralph/session-{run.run or 'RUN'}"
 
 
 def lane_of(run: RunState, task: str) -> LaneView | None:

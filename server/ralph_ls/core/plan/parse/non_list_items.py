@@ -140,11 +140,11 @@ def _cell_in(texts: list[str], index: int | None) -> str:
 def _text_of(texts: list[str], columns: TableColumns) -> str:
     """The title of the row: its title column, else its first long cell, else its longest one."""
     title, detail = _cell_in(texts, columns.title), _cell_in(texts, columns.detail)
-    if not title:
+    if not title.strip("*_` ") or title.strip("*_` ").isdecimal():
         others = [
             text
             for index, text in enumerate(texts)
-            if index not in (columns.state, columns.priority) and not text.isdecimal()
+            if index not in (columns.state, columns.priority) and not text.strip("*_` ").isdecimal()
         ]
         longest = max(others, key=_width, default="")
         title = next((text for text in others if _width(text) >= _LONG_TITLE), longest)

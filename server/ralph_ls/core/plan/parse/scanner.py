@@ -65,6 +65,7 @@ from ralph_ls.core.plan.parse.non_list_items import (
     read_columns,
     row_item,
 )
+from ralph_ls.core.plan.parse.state_words import OPEN_BOX_SIGNS
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
 
@@ -125,6 +126,7 @@ _FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
 _MARKS = str.maketrans("", "", "*`~")
 _LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
 """A line that is one: ``**Tasks:**``."""
+_NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 _ANNOUNCING = (":", "：")  # noqa: RUF001
 
 
@@ -404,6 +406,8 @@ class _Scan:
 
     def _take_paragraph(self, line: MarkdownLine, *, continues: bool) -> None:
         """Take a line of prose; fields and labels begin a paragraph, others may continue it."""
+        if line.stripped[0] in OPEN_BOX_SIGNS:
+            self._note_box(line)
         found = read_field(line.stripped)
         begins = not continues or found is not None or line.stripped.rstrip().endswith(":")
         if begins:
@@ -418,6 +422,18 @@ class _Scan:
             owner.takes_criteria = False
         if found is not None:
             note_field(owner, found)
+
+    def _note_box(self, line: MarkdownLine) -> None:
+        """Report the first line with a sign for a box outside lists, where tasks may be."""
+        sign, text = line.stripped[0], line.stripped[1:].strip("\ufe0f \t")
+        is_known = any(one.code == "box-not-read" for one in self.findings)
+        if text and not is_known and self.sections[-1].kind not in _NO_TASKS:
+            at = line.text.index(sign)
+            message = (
+                f"lines that begin with {sign} are not read, because they are no items of a list; "
+                "write each as: - [ ] …"
+            )
+            self.findings.append(BlockFinding("box-not-read", line.number, message, (at, at + 1)))
 
     def _take_prose(self, line: MarkdownLine, *, continues: bool) -> None:
         """Take a line outside lists: of a table, of a heading's fields, or of neither."""

@@ -23,6 +23,7 @@ TASKS = _names(
     "follow ups|next action|next task|next work|open items",
     "immediate actions|immediate next steps|immediate steps|next actions",
     "near term|short term|medium term|mid term|long term|longer term|this week|this sprint",
+    "near term goals|short term goals|medium term goals|mid term goals|long term goals",
     "current sprint|next sprint|today",
     "upcoming|upcoming tasks|work items|core tasks|development tasks|follow up tasks",
     "followup tasks|immediate tasks|key tasks|main tasks|priority tasks|technical tasks",
@@ -50,7 +51,7 @@ TASKS = _names(
 
 DONE = _names(
     "已完成|完成|已完成任务|已完成的任务|完了|完了済み|完了タスク|完了したタスク",
-    "完了した作業|完成した作業|完了した項目",
+    "完了した作業|完成した作業|完了した項目|実装済み|実装済みの機能",
     "완료|완료됨|완료된 작업|완료한 작업|완료된 것|완료 항목",
     "erledigt|erledigte aufgaben|abgeschlossen|fertig|terminé|terminées|fait|tâches terminées",
     "completado|completados|completadas|hecho|terminado|tareas completadas",
@@ -206,12 +207,13 @@ STEP_SECTIONS = _names(
     "action plan|development plan|execution order|execution plan|fix plan|implementation order",
     "implementation phases|implementation plan|implementation roadmap|implementation sequence",
     "implementation stages|implementation steps|migration plan|migration steps|order of work",
-    "phases|roadmap|stages|steps|work plan|changes|changes needed|changes required|fixes",
+    "phases|roadmap|project roadmap|product roadmap|development roadmap|stages|steps",
+    "work plan|changes|changes needed|changes required|fixes",
     "fixes needed|fixes required|planned changes|planned fixes|proposed changes|proposed fixes",
     "modifications|modifications needed|modifications required|planned modifications",
     "proposed modifications|recommended fixes|required changes|required fixes",
     "required modifications",
-    "实施步骤|实施计划|实现步骤|修复计划|执行计划|执行步骤|开发计划|开发阶段|开发步骤|工作计划|實作步驟",
+    "实施步骤|实施顺序|实施计划|实现步骤|修复计划|执行计划|执行步骤|开发计划|开发阶段|开发步骤|工作计划|實作步驟",
     "実装ステップ|実装手順|実装計画|作業手順|作業計画|구현 단계|구현 계획|작업 계획|작업 순서",
     "umsetzungsplan|umsetzungsschritte|arbeitsschritte|plan d'action|étapes",
     "étapes d'implémentation",
@@ -252,6 +254,7 @@ STEP_NAME = re.compile(
     r"(?! (?:to|and|or|execution|goals?|overview|summary|success|deliverables?|notes?"
     r"|(?:\w+ )?criteria)\b)"
     r"|[^\w\[]*第[一二三四五六七八九十0-9]+[阶階步]"
+    r"|[^\w\[]*m[0-9]{1,2}[a-z]?(?=\s*[:：—–]|\s+-\s|\s+[^\W\d_])"  # noqa: RUF001
     r"|[^\w\[]*[0-9]+ ?단계(?=\Z|[\s:：.(—–-])"  # noqa: RUF001
     r"|[^\w\[]*(?:阶段|階段|步骤|步驟|フェーズ|ステップ)[ ]?[一二三四五六七八九十0-9]+"
     r"(?=\Z|[\s:：、.(（—–-])"  # noqa: RUF001

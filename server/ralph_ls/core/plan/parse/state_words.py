@@ -77,10 +77,15 @@ class StateRemark(NamedTuple):
 def closing_remark(text: str) -> StateRemark | None:
     """Find ``(COMPLETED)``, ``- Done``, ``: ✅`` or a sign at the end, and nothing else.
 
-    Behind bold words a sign may have more text behind it: ``**Parser.** ✅ With tests.``
+    Behind bold words a sign or a word in brackets may have more text behind it:
+    ``**Parser.** ✅ With tests.``, ``**Parser** (done, in May): with tests``.
     """
     if (bold := _BOLD_THEN_SIGN.match(text)) is not None and not is_of_one_stage(text):
         return StateRemark(bold.end(1), _STATE_OF_SIGN[bold[2]])
+    bold = _BOLD_THEN_WORD.match(text)
+    if bold is not None and _ONLY_WORDS.fullmatch(_fold(bold[2])) is not None:
+        state = read_state(bold[2])
+        return None if state is None else StateRemark(bold.end(1), state)
     skipped = max(len(text) - _LONGEST_REMARK, 0)
     found = _CLOSING.search(text, skipped)
     if found is None or is_of_one_stage(text):
@@ -257,6 +262,7 @@ _CLOSING = re.compile(
     rf"|((?:{_SIGN.pattern}\s*)+))[\s*_.!]*\Z"
 )
 _BOLD_THEN_SIGN = re.compile(rf"(\*\*[^*]+\*\*)[\s:\u2013\u2014-]*{_SIGN.pattern}(?=\s)")
+_BOLD_THEN_WORD = re.compile(r"(\*\*[^*]+\*\*)\s*[*_]{0,3}\(([^(),;:\u2013\u2014]{2,30})[,;:)]")
 _OPENING = re.compile(r"[*_]{0,3}([^\s*_:：][^:：]{1,24})[:：]\s*(?=\S)")  # noqa: RUF001
 _DONE_BEHIND = re.compile(r"[^未没部分]已(?:完成|实现|修复|解决|上线|实施|关闭)\Z")
 _STAGE = re.compile(

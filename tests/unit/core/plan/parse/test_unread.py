@@ -235,6 +235,34 @@ def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
             id="bold-words-with-a-sign-behind",
         ),
         pytest.param(
+            ("# Roof", "## Milestones", "1. **Beam** *(done, in May — see `a`)* — of oak",
+             "2. **Tiles** (in progress): red", "3. **Gutter** (of zinc): half round"),
+            ["done Beam", "inProgress Tiles", "todo Gutter (of zinc): half round"],
+            id="bold-words-with-a-remark-behind",
+        ),
+        pytest.param(
+            ("# Dach", "### M0：Balken（已完成）", "- zwölf", "### M1 Ziegel", "- rot",  # noqa: RUF001
+             "### M2: Rinne"),
+            ["done M0：Balken（已完成）", "todo M1 Ziegel", "todo M2: Rinne"],  # noqa: RUF001
+            id="milestones-by-number",
+        ),
+        pytest.param(
+            ("# Roof", "## Product roadmap", "### 1. Beam", "- **1.1 Saw**", "### 2. Tiles"),
+            ["todo 1. Beam", "todo 2. Tiles"],
+            id="numbered-parts-of-a-roadmap",
+        ),
+        pytest.param(
+            ("# Roof", "| Phase | Goal | Status |", "|-|-|-|", "| **1** | Beam | Partial |",
+             "| **2** | Tiles | Planned |"),
+            ["inProgress Beam", "todo Tiles"],
+            id="a-number-is-no-title",
+        ),
+        pytest.param(
+            ("# 屋根", "## 実装済み", "1. 梁", "# Roof", "## Short-Term Goals", "- Nail"),
+            ["done 梁", "todo Nail"],
+            id="sections-by-more-names",
+        ),
+        pytest.param(
             ("# Roof", "| ID | Part | Status |", "|-|-|-|", "| 1 | Beam | superseded |",
              "| 2 | Tiles | reverted |", "| 3 | Gutter | pending |"),
             ["skipped Beam", "skipped Tiles", "todo Gutter"],
@@ -254,6 +282,14 @@ def test_shapes_of_public_plans(lines: tuple[str, ...], expected: list[str]) -> 
 def test_the_first_priority_is_the_highest() -> None:
     plan = plan_of(*(f"## Priority {n}: x\n- [ ] a{n}" for n in range(4)))
     assert [task.priority for task in plan.tasks] == ["P0", "P0", "P1", "P2"]
+
+
+def test_a_sign_for_a_box_that_is_no_item_is_reported_once() -> None:
+    text = "# Roof\n\nBeam:\n  ☐ nail it\n  ☐ oil it\n\n☐\n\n## Notes\n\n☐ dry\n"
+    read = parse_markdown(text)
+    found = [(one.code, one.line) for one in read.problems]
+    assert found == [("no-tasks", 1), ("box-not-read", 4)]
+    assert read.spans[1] == (2, 3)
 
 
 def test_a_heading_begins_with_the_id_of_its_task() -> None:
