@@ -88,3 +88,20 @@ def test_a_parked_lane_waits_in_the_inbox_and_status_names_its_files(lanes: Lane
         assert row.journal is not None
         assert Path(row.journal).exists()
         assert row.start is not None
+
+
+def test_a_question_that_ended_the_run_is_answered_from_the_inbox(lanes: LanesProject) -> None:
+    lanes.tasks("Task A", "Task C").agent(ASKS + WORK)
+    done = lanes.run("--parallel", "2", "--on-halt", "exit")
+    assert done.exit_code == 3
+
+    (item,) = waiting(lanes).items
+    assert (item.kind.value, item.text) == ("question", "Which store for A?")
+    table = LaneTable.model_validate(json.loads(lanes.tell("status", "--json").stdout)["lanes"])
+    assert [row.question for row in table.rows] == ["Which store for A?", None]
+    answered = lanes.tell("inbox", "answer", "1", "SQLite file A")
+    assert answered.exit_code == 0, answered.stderr
+    assert f"Continue: cd {lanes.repository} && ralph run --resume" in answered.stdout
+    again = lanes.tell("run", "--resume")
+    assert again.exit_code == 0, again.stderr
+    assert sorted(lanes.subjects()) == ["Task A", "Task C"]

@@ -24,6 +24,7 @@ from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.json_output import OpenItem, OpenItems, OpenKind
+from ralph_ls.protocol.run.state import LaneView
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
 from ralph_ls.store.run.runs import FoundRun, lane_origin
@@ -123,8 +124,7 @@ def _items_of(worktree: Worktree, state: StateFolder, found: FoundRun) -> Iterat
     since = run.end.at if run.end is not None else run.phase_since
     inside = f"cd {shlex.quote(root)} && ralph"
 
-    origin = lane_origin(worktree, state)
-    of_lane = {} if origin is None else {"lane": origin.number, "lane_of": str(origin.root)}
+    of_lane = _origin_fields(worktree, state)
 
     def item(kind: OpenKind, text: str, command: str, **more: object) -> OpenItem:
         values = {"iteration": run.iteration or None, "since": since, **of_lane, **more}
@@ -153,18 +153,26 @@ def _items_of(worktree: Worktree, state: StateFolder, found: FoundRun) -> Iterat
             yield item(OpenKind.BLOCKER, blocked, f"{inside} resume")
     if found.phase is Phase.PARKED and run.phase_reason == REVIEW:
         yield item(OpenKind.REVIEW, parked_words(run), f"{inside} resume")
-    for lane in run.lanes:
-        if is_parked_for_user(lane):
-            text = f"{lane.task.title}: {lane.message}"
-            if lane.worktree not in text:
-                text += f"\nin {lane.worktree}"
-            command = "resume" if found.live else "run --resume"
-            more = {"since": lane.ended_at, "iteration": None, "lane": lane.lane}
-            yield item(OpenKind.PARKED, text, f"{inside} {command}", **more, lane_of=root)
+    command = f"{inside} resume" if found.live else f"{inside} run --resume"
+    for lane in filter(is_parked_for_user, run.lanes):
+        of = {"since": lane.ended_at, "iteration": None, "lane": lane.lane, "lane_of": root}
+        yield item(OpenKind.PARKED, _parked_words(lane), command, **of)
     missing = unapproved_keys(worktree, state)
     if missing:
         text = ", ".join(missing)
         yield item(OpenKind.APPROVAL, text, f"{inside} allow", iteration=None, since=None)
+
+
+def _parked_words(lane: LaneView) -> str:
+    """Why a lane is parked, and its folder, which most reasons name."""
+    text = f"{lane.task.title}: {lane.message}"
+    return text if lane.worktree in text else f"{text}\nin {lane.worktree}"
+
+
+def _origin_fields(worktree: Worktree, state: StateFolder) -> dict[str, object]:
+    """Of the work tree of a lane: its number and the work tree of its parallel run."""
+    origin = lane_origin(worktree, state)
+    return {} if origin is None else {"lane": origin.number, "lane_of": str(origin.root)}
 
 
 def _remember(items: tuple[OpenItem, ...]) -> None:

@@ -156,7 +156,8 @@ def _run_ended(lane: LaneView, event: LaneRunEnded) -> LaneChanges:
         "phase": Phase.ENDED,
         "phase_reason": event.reason.value,
         "until": None,
-        "question": None,
+        # An answer is possible until the lane's next run begins.
+        "question": lane.question if event.reason is EndReason.DECIDE else None,
         "iterations": iterations + event.iterations,
         "usage": add_usage(usage, event.usage),
     }

@@ -88,7 +88,7 @@ def parked_words(run: RunState) -> str:
 def question_of_lane(lane: LaneView) -> str | None:
     """What a lane asks, also where its run has ended with the question; None where it does not."""
     if lane.state is LaneState.PARKED and lane.end is EndReason.DECIDE:
-        return lane.message
+        return lane.question or lane.message
     return lane.question if lane.end is None else None
 
 
