@@ -16,6 +16,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 from ralph_ls.client.connection import ServerConnection, Writer
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
+from ralph_ls.protocol.json_output import RunsEverywhere
 from ralph_ls.protocol.lsp import methods, row_methods
 from ralph_ls.protocol.lsp import setup as setup_methods
 from ralph_ls.protocol.lsp.methods import (
@@ -101,6 +102,7 @@ class Client(ServerConnection):
     unsubscribe = Call(methods.UNSUBSCRIBE, methods.UnsubscribeParams, methods.UnsubscribeResult)
     dashboard = Call(methods.DASHBOARD, DashboardParams, Dashboard)
     runs = Call(methods.RUNS, row_methods.RunsParams, row_methods.RunsResult)
+    anywhere = Call(methods.ANYWHERE, row_methods.AnywhereParams, RunsEverywhere)
     iterations = Call(
         methods.ITERATIONS, row_methods.IterationsParams, row_methods.IterationsResult
     )
