@@ -21,7 +21,13 @@ from ralph_ls.core.plan.parse.headings import (
 from ralph_ls.core.plan.parse.items import PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, opens_with_tag, read_columns
-from ralph_ls.core.plan.parse.section_words import NO_WORK, NUMBERED, WORK
+from ralph_ls.core.plan.parse.section_words import (
+    NO_WORK,
+    NUMBERED,
+    STEP_NAME,
+    TASK_NAME,
+    WORK,
+)
 from ralph_ls.core.plan.parse.state_words import closing_remark, find_sign, opening_sign, read_state
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext, item_has_state
 from ralph_ls.core.plan.parse.titles import is_no_task
@@ -224,6 +230,7 @@ def _unread_lines(
                 _may_be_missed(item, context, direct)
                 or work.may_be_in(item.section)
                 or _may_be_listed(item, begun)
+                or _is_named(item)
             ):
                 yield first + item.line, item.section
 
@@ -261,6 +268,13 @@ def _may_be_listed(item: PlanItemDraft, begun: Collection[tuple[HeadingSection, 
     if WORK.search(item.label) is not None and NO_WORK.search(item.label) is None:
         return True
     return (item.section, item.label) in begun and not item_has_state(item)
+
+
+def _is_named(item: PlanItemDraft) -> bool:
+    """Whether a line is named like a task or a part of the work: ``1. **Phase 1: …**``."""
+    words = item.text.lower()
+    is_named = STEP_NAME.match(words) is not None or TASK_NAME.match(words) is not None
+    return is_named and item.section.level > 0 and not _is_prose(item.section)
 
 
 def _begun_lists(items: Sequence[PlanItemDraft]) -> frozenset[tuple[HeadingSection, str]]:

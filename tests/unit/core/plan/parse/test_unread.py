@@ -54,13 +54,13 @@ def unread_in(*lines: str) -> list[tuple[GuessCause, tuple[int, ...]]]:
             id="headings-below-a-word-for-work",
         ),
         pytest.param(
-            ("# Kettle", "## Now", "- [x] Bend it", "", "**Still open, by size:**", "",
+            ("# Kettle", "## Spout", "- [x] Bend it", "", "**Still open, by size:**", "",
              "1. Lid", "2. Knob"),
             [(LINES, (6, 7))],
             id="a-label-for-work",
         ),
         pytest.param(
-            ("# Kettle", "## Now", "- [x] Bend it", "", "Next up:", "", "- Lid", "- [ ] Knob"),
+            ("# Kettle", "## Spout", "- [x] Bend it", "", "Next up:", "", "- Lid", "- [ ] Knob"),
             [(LINES, (6,))],
             id="a-line-that-announces-work",
         ),
@@ -130,6 +130,12 @@ def unread_in(*lines: str) -> list[tuple[GuessCause, tuple[int, ...]]]:
              "| T1 | Lid | 뚜껑 |", "## SDK", "| Tool | 상태 |", "|-|-|", "| Saw | ✅ |"),
             [(ROWS, (4,))],
             id="rows-of-a-step-beside-those-with-states",
+        ),
+        pytest.param(
+            ("# Kettle", "- [ ] a", "## Parts", "- **Phase 1: Spout**", "- Task 2: Lid",
+             "- It is round", "## Notes", "- Phase 3"),
+            [(LINES, (3, 4))],
+            id="lines-named-like-tasks",
         ),
         pytest.param(
             ("# Kettle", "- [ ] a", "## Immediate work", "- Lid", "Pros:", "- light", "**Why:**",
@@ -261,6 +267,11 @@ def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
             ("# 屋根", "## 実装済み", "1. 梁", "# Roof", "## Short-Term Goals", "- Nail"),
             ["done 梁", "todo Nail"],
             id="sections-by-more-names",
+        ),
+        pytest.param(
+            ("# Roof", "## Now", "- Nail", "## 5. 개발 로드맵 (마일스톤)", "1. **Phase 1: 보**"),
+            ["todo Nail", "todo Phase 1: 보"],
+            id="now-and-a-roadmap",
         ),
         pytest.param(
             ("# Roof", "| ID | Part | Status |", "|-|-|-|", "| 1 | Beam | superseded |",
