@@ -479,8 +479,10 @@ class SimulatedSession:
             return
         assert after.phase in PHASES
         is_resumed = any(event.kind == "runResumed" for event in self.events)
-        check_lanes(after, taken.state, self.config, is_resumed=is_resumed)
+        check_lanes(after, taken.state)
         if not self.is_fuzzed:
+            # A lane that nobody opened has a limit that nobody gave.
+            check_shares(after, taken.state, self.config, is_resumed=is_resumed)
             self._check_orders(taken)
 
     def _check_orders(self, taken: Step) -> None:
@@ -501,9 +503,7 @@ class SimulatedSession:
                     pass
 
 
-def check_lanes(
-    run: RunState, state: LoopState, config: Config, *, is_resumed: bool = False
-) -> None:
+def check_lanes(run: RunState, state: LoopState) -> None:
     """What holds for the lanes of a run at any time."""
     active = [one for one in run.lanes if one.state in ACTIVE]
     numbers = [one.lane for one in active]
@@ -520,6 +520,12 @@ def check_lanes(
         and (one.task.id in state.branch.opening or one.end is None)
     ]
     assert len(repairs) <= 1, "one repair at a time"
+
+
+def check_shares(
+    run: RunState, state: LoopState, config: Config, *, is_resumed: bool = False
+) -> None:
+    """No more is given to lanes than the run may use."""
     opening = state.branch.opening
     lent = [limits.iterations or 0 for limits in opening.values()]
     lent += [
