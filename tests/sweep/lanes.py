@@ -64,11 +64,20 @@ class LanesCase:
                     seconds=self.case.rng.uniform(0.2, 1.6),
                 )
                 n_kills += self._kill_one(engine)
-            if engine.wait().code == 0:
+            ended = engine.wait()
+            if ended.code == 0:
                 return
+            if "to be unlocked" in ended.text:
+                self._remove_locks()
             began = self._has_begun()
             words = ("run", "--resume", "--max-iterations", "400") if began else words
         raise Violation(Kind.DEAF, f"no end with {MOST_ENGINES} engines")
+
+    def _remove_locks(self) -> None:
+        """The user does as the message says: no git is running that holds these locks."""
+        for lock in (self.repository / ".git").rglob("*.lock"):
+            self.case.note(f"the user removes {lock}")
+            lock.unlink()
 
     def _first_words(self) -> tuple[str, ...]:
         limits = ("--max-iterations", "200", "--on-halt", "exit")
