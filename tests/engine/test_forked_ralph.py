@@ -49,6 +49,7 @@ def test_several_threads_may_wait_for_its_end() -> None:
 VARYING = {
     r"\d{8}T\d{6}Z-[0-9a-f]{4}": "RUN",
     r"\[\d+\]": "[NUMBER]",
+    r"#\d+ \(deleted\)": "SCRATCH",
     r"\b\d+s\b": "DURATION",
     r"\b[0-9a-f]{7,12}\b": "HASH",
     r"RALPH_(SCRATCH|HOOK_SOCKET)=.*": "FOLDER",

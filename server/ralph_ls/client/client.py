@@ -103,6 +103,7 @@ class Client(ServerConnection):
     dashboard = Call(methods.DASHBOARD, DashboardParams, Dashboard)
     runs = Call(methods.RUNS, row_methods.RunsParams, row_methods.RunsResult)
     anywhere = Call(methods.ANYWHERE, row_methods.AnywhereParams, RunsEverywhere)
+    lanes = Call(methods.LANES, row_methods.LanesParams, row_methods.LanesResult)
     iterations = Call(
         methods.ITERATIONS, row_methods.IterationsParams, row_methods.IterationsResult
     )

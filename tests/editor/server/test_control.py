@@ -338,7 +338,7 @@ class TestTrust:
             *("ralph/changes", "ralph/fileAt", "ralph/state", "ralph/subscribe"),
             *("ralph/unsubscribe", "ralph/setupChoices", "ralph/validateSetup"),
             *("ralph/claims", "ralph/demo", "ralph/dashboard", "ralph/plans"),
-            *("ralph/runs", "ralph/anywhere", "ralph/iterations", "ralph/inspect"),
+            *("ralph/runs", "ralph/anywhere", "ralph/iterations", "ralph/inspect", "ralph/lanes"),
             *("ralph/event", "ralph/output", "ralph/messages", "ralph/view"),
         }
 

@@ -42,8 +42,14 @@ ON_ITS_OWN: tuple[Model, ...] = (
 )
 """Models whose fields are shown in separate files, or in those of the journal."""
 
-SHOWN_ELSEWHERE = {("methods/state.result", "redundant")}
-"""Fields without a golden file here: ``redundant`` is only set on answers that a panel repeats."""
+SHOWN_ELSEWHERE = {
+    ("methods/state.result", "redundant"),
+    ("panel", "journal"),
+    ("panel", "start"),
+}
+"""Fields without a golden file here: ``redundant`` is only set on answers that a panel repeats, a
+lane's ``journal`` and ``start`` only where ``ralph/lanes`` reads its run.
+"""
 
 ROOTS: dict[str, type[BaseModel]] = {
     "panel": Panel,

@@ -27,6 +27,14 @@ from ralph_ls.protocol.lsp.methods import StateResult, SubscribeResult, ViewPara
 from ralph_ls.protocol.lsp.panel import Panel, PlanRows
 from ralph_ls.protocol.run.events import (
     EventBase,
+    LaneMerged,
+    LaneParked,
+    LaneRunEnded,
+    LaneRunStarted,
+    LaneStarted,
+    LaneWaiting,
+    MergeRefused,
+    MergeStarted,
     PhaseChanged,
     QuestionAnswered,
     QuestionAsked,
@@ -218,6 +226,73 @@ END = event(
 )
 
 
+WRITE, PRINT = "Write the letter", "Print it"
+
+
+def _lane(kind: type[EventBase], number: int, title: str, **fields: Any) -> EventBase:
+    return event(kind, lane=number, task=_task(title), **fields)
+
+
+def _opens(number: int, title: str, run: str) -> tuple[EventBase, ...]:
+    name = f"{title_id(title)}-{number}"
+    return (
+        _lane(
+            LaneStarted,
+            number,
+            title,
+            branch=f"ralph/{RUN}/{name}",
+            worktree=f"{STATE_DIR}/lanes/{RUN}/{name}",
+        ),
+        _lane(LaneRunStarted, number, title, lane_run=run, base=COMMIT, limit=5),
+    )
+
+
+def _is_done(number: int, title: str, run: str) -> EventBase:
+    return _lane(
+        LaneRunEnded,
+        number,
+        title,
+        lane_run=run,
+        reason="complete",
+        message="the task is done",
+        iterations=2,
+        usage=_usage(0.13, 31_000),
+        seconds=66.4,
+    )
+
+
+MARKERS = "conflict markers are left in invoice/letter.py"
+SIDE_BY_SIDE = (
+    STARTED.model_copy(update={"config": CONFIG.model_copy(update={"parallel": 3})}),
+    phase(Phase.RUNNING),
+    *_opens(1, CHOOSE, "20260131T120001Z-1b2c"),
+    *_opens(2, WRITE, "20260131T120002Z-3d4e"),
+    *_opens(3, PRINT, "20260131T120003Z-5f60"),
+    _is_done(3, PRINT, "20260131T120003Z-5f60"),
+    _lane(MergeStarted, 3, PRINT, onto=COMMIT, head=COMMIT),
+    _lane(
+        LaneMerged,
+        3,
+        PRINT,
+        head=COMMIT,
+        commits=2,
+        counts=COUNTS.model_copy(update={"done": 2, "open_required": 3, "required_done": 2}),
+        kept="uncommitted changes in notes.txt",
+    ),
+    _is_done(2, WRITE, "20260131T120002Z-3d4e"),
+    _lane(
+        MergeRefused,
+        2,
+        WRITE,
+        problem="unresolved",
+        message=MARKERS,
+        paths=("invoice/letter.py",),
+    ),
+    _lane(LaneParked, 2, WRITE, message=MARKERS),
+    _lane(LaneWaiting, 1, CHOOSE, phase="parked", reason="decide", question=QUESTION),
+)
+
+
 def look_at(*events: EventBase, pid: int | None = PID) -> DocumentContext:
     """The plan beside the run after these events."""
     told = run_of(events)
@@ -283,7 +358,9 @@ EXAMPLES: Mapping[str, BaseModel] = {
     "panel/waits": panel_at(*PLANNED, LIMIT),
     "panel/gone": gone_at(*FIRST),
     "panel/stopped": undone_at(*CONFIRMED, END),
+    "panel/lanes": panel_at(*SIDE_BY_SIDE),
     "planRows/asks": tree_at(*PARKED),
+    "planRows/lanes": tree_at(*SIDE_BY_SIDE),
     "methods/state.result": state_at(*PARKED),
     "methods/subscribe.result": _subscribed(),
     "methods/view.params": ViewParams(workspace=WORKSPACE, state=state_at(*FIRST, END, pid=None)),
