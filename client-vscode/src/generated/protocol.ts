@@ -1921,6 +1921,12 @@ export interface LaneView {
   /** Of all its runs, as far as they are over. */
   readonly iterations: number;
   readonly usage?: Usage;
+  /** How long its runs were active that are over. */
+  readonly seconds: number;
+  /** How often the merge of its work met conflicts. */
+  readonly conflicts: number;
+  /** As `seconds`, of the runs before its present one. */
+  readonly earlierSeconds: number;
   /** Of its runs before the present one, which counts on when it is resumed. */
   readonly earlierIterations: number;
   readonly earlierUsage?: Usage;

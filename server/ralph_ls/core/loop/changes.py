@@ -219,6 +219,9 @@ class LaneChanges(TypedDict, total=False):
     commits: int
     iterations: int
     usage: Usage | None
+    seconds: float
+    conflicts: int
+    earlier_seconds: float
     earlier_iterations: int
     earlier_usage: Usage | None
     started_at: Timestamp

@@ -276,6 +276,12 @@ class LaneView(WireModel):
     iterations: int = 0
     """Of all its runs, as far as they are over."""
     usage: Usage | None = None
+    seconds: float = 0.0
+    """How long its runs were active that are over."""
+    conflicts: int = 0
+    """How often the merge of its work met conflicts."""
+    earlier_seconds: float = 0.0
+    """As ``seconds``, of the runs before its present one."""
     earlier_iterations: int = 0
     """Of its runs before the present one, which counts on when it is resumed."""
     earlier_usage: Usage | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import NamedTuple
 
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.changes import LaneChanges, RunChanges
@@ -19,7 +20,7 @@ from ralph_ls.protocol.run.events import (
 )
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import LaneView, RunState
-from ralph_ls.protocol.run.values import EndReason, LaneState, Phase
+from ralph_ls.protocol.run.values import EndReason, LaneState, MergeProblem, Phase
 
 LaneUpdate = (
     LaneRunStarted
@@ -122,6 +123,7 @@ def _changes(lane: LaneView, event: LaneUpdate) -> LaneChanges:
                 "message": message,
                 "paths": paths,
                 "refusals": lane.refusals + 1,
+                "conflicts": lane.conflicts + (problem is MergeProblem.CONFLICT),
                 "onto": None,
                 "head": None,
             }
@@ -144,7 +146,7 @@ def _changes(lane: LaneView, event: LaneUpdate) -> LaneChanges:
 
 def _run_ended(lane: LaneView, event: LaneRunEnded) -> LaneChanges:
     is_done = event.reason is EndReason.COMPLETE
-    iterations, usage = _used_earlier(lane, event.lane_run)
+    earlier = _used_earlier(lane, event.lane_run)
     return {
         **_earlier(lane, event.lane_run),
         "state": LaneState.QUEUED if is_done else LaneState.WORKING,
@@ -158,18 +160,29 @@ def _run_ended(lane: LaneView, event: LaneRunEnded) -> LaneChanges:
         "until": None,
         # An answer is possible until the lane's next run begins.
         "question": lane.question if event.reason is EndReason.DECIDE else None,
-        "iterations": iterations + event.iterations,
-        "usage": add_usage(usage, event.usage),
+        "iterations": earlier.iterations + event.iterations,
+        "usage": add_usage(earlier.usage, event.usage),
+        "seconds": round(earlier.seconds + event.seconds, 3),
     }
 
 
 def _earlier(lane: LaneView, run: str) -> LaneChanges:
-    iterations, usage = _used_earlier(lane, run)
-    return {"earlier_iterations": iterations, "earlier_usage": usage}
+    earlier = _used_earlier(lane, run)
+    return {
+        "earlier_iterations": earlier.iterations,
+        "earlier_usage": earlier.usage,
+        "earlier_seconds": earlier.seconds,
+    }
 
 
-def _used_earlier(lane: LaneView, run: str) -> tuple[int, Usage | None]:
+class _Used(NamedTuple):
+    iterations: int
+    usage: Usage | None
+    seconds: float
+
+
+def _used_earlier(lane: LaneView, run: str) -> _Used:
     """What the lane's runs before this one have used; a run that is resumed reports its totals."""
     if run == lane.run:
-        return lane.earlier_iterations, lane.earlier_usage
-    return lane.iterations, lane.usage
+        return _Used(lane.earlier_iterations, lane.earlier_usage, lane.earlier_seconds)
+    return _Used(lane.iterations, lane.usage, lane.seconds)

@@ -8,6 +8,7 @@ from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.loop.rules.lanes import ACTIVE, branch_of_run
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.words import one_line
+from ralph_ls.core.views.text.summary import format_duration
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason, LaneState
 
@@ -41,6 +42,13 @@ def merged_lines(state: RunState) -> Iterator[str]:
         f"Merged:      {count_of(len(merged), 'task')}, {count_of(commits, 'commit')}, "
         f"into {branch_of_run(state)}"
     )
+    work = sum(one.seconds for one in state.lanes)
+    conflicts = sum(one.conflicts for one in state.lanes)
+    if merged and state.active_seconds:
+        yield (
+            f"Speed-up:    {work / state.active_seconds:.1f} ({format_duration(work)} of work in "
+            f"{format_duration(state.active_seconds)}), {count_of(conflicts, 'conflict')}"
+        )
     for one in state.lanes:
         title = one_line(one.task.title, limit=MAX_TITLE)
         if one.state is LaneState.PARKED:

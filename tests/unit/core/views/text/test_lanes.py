@@ -192,6 +192,15 @@ def test_lanes_at_work(lanes: tuple[LaneView, ...], words: str) -> None:
     assert lanes_at_work(run(*lanes)) == words
 
 
+def test_the_summary_says_what_working_side_by_side_gained() -> None:
+    lanes = (
+        lane(1, "One", state=MERGED, commits=1, seconds=1_800.0, conflicts=1),
+        lane(2, "Two", state=PARKED, seconds=1_080.0, message="JSON?"),
+    )
+    state = run(*lanes).model_copy(update={"active_seconds": 1_200.0})
+    assert list(merged_lines(state))[1] == "Speed-up:    2.4 (48m 0s of work in 20m 0s), 1 conflict"
+
+
 def test_the_summary_has_what_became_of_every_task() -> None:
     state = run(
         lane(1, "Merged", state=MERGED, commits=2),
