@@ -16,7 +16,7 @@ task=$(printf '%s\\n' "$prompt" | sed -n 's/.*Task \\([A-Z]\\).*/\\1/p' | head -
 here="$kept/$task"
 mkdir -p "$here"
 printf '%s\\n' "$prompt" >"$here/prompt"
-echo "$RALPH_LANE" >>"$here/lanes"
+echo "${{RALPH_LANE:-none}}" >>"$here/lanes"
 tick() {{ sed "s/\\[ \\] Task $task/[x] Task $task/" @fix_plan.md >"$here/plan"
 cat "$here/plan" >@fix_plan.md; }}
 commit() {{ git add -A; git commit -q -m "Task $task"; }}

@@ -415,3 +415,17 @@ def test_an_agent_in_a_box_works_in_its_lane_and_sees_nothing_else_of_the_state(
     assert done.exit_code == 0, done.stdout
     assert len(lanes.at("lanes-of-A.txt").split()) == 1
     assert lanes.at("state-of-A.txt").split() == ["lanes"]
+
+
+def test_tasks_that_wait_on_a_branch_to_be_merged_are_not_done_again(lanes: LanesProject) -> None:
+    lanes.tasks("Task A", "Task B").agent(WORK)
+    assert lanes.run("--parallel", "2").exit_code == 0
+    branch = lanes.branch().removeprefix("refs/heads/")
+
+    refused = lanes.run()
+
+    assert refused.exit_code == 64
+    assert f"2 tasks of this plan (Task A, Task B) are done on {branch}" in refused.stderr
+    git(lanes.repository, "merge", "-q", "--ff-only", branch)
+    assert lanes.run().exit_code == 0
+    assert len(lanes.numbers("A")) == 1

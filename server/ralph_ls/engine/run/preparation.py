@@ -58,6 +58,7 @@ from ralph_ls.engine.run.recovery import (
     move_logs_aside,
     prune_old_runs,
     remove_old_logs,
+    require_merged_lanes,
     require_no_engine,
 )
 from ralph_ls.engine.run.run_settings import choices_of, kept_settings, settings_on_resume
@@ -152,11 +153,14 @@ def prepare_start(
     )
     config = settings.config
     run = earlier[1].run if earlier else request.run_id or new_run_id(clock.now())
-    project = None
-    if keeps_project_state(config):
-        project = open_project(worktree.root, earlier[0] if earlier else state, redactor.redact)
+    project = (
+        open_project(worktree.root, earlier[0] if earlier else state, redactor.redact)
+        if keeps_project_state(config)
+        else None
+    )
     archived: tuple[list[Notice], tuple[str, ...]] = ([], ())
     if not earlier:
+        require_merged_lanes(found, source, plan.text)
         archived = archive_progress(worktree.root, config, clock.local().date())
     workspace = Workspace(
         worktree=worktree,

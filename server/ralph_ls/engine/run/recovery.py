@@ -23,17 +23,21 @@ from pathlib import Path
 import psutil
 
 from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.loop.parallel.schedule import OPEN_STATES
 from ralph_ls.core.loop.profiles import is_parallel, profile_of
 from ralph_ls.core.loop.rules.health import bytes_words
+from ralph_ls.core.loop.rules.lanes import branch_of_run
 from ralph_ls.core.loop.rules.retention import announcement_words, choose_runs, settings_words
 from ralph_ls.core.plan.edit.progress_log import add_to_archive, archive_path, split_old_entries
 from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.formats.stories.tasks import mode_word
-from ralph_ls.core.plurals import count_of
+from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.engine.agent.environment import end_in_sandbox
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git import worktree_state
+from ralph_ls.engine.git.history import is_ancestor
 from ralph_ls.engine.iteration.inherited_changes import last_sign_of_life
+from ralph_ls.engine.plan.source import PlanSource
 from ralph_ls.engine.process.process_tree import end_orphan, end_tree
 from ralph_ls.engine.process.reaper import living_reaper
 from ralph_ls.engine.worktree.git_locks import move_earlier_locks
@@ -41,10 +45,10 @@ from ralph_ls.engine.worktree.keeper import read_final_snapshot
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.config import Config, GateRule
 from ralph_ls.protocol.config.tables import StateConfig
-from ralph_ls.protocol.errors import StateUnusable, WorkspaceBusy
+from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
 from ralph_ls.protocol.run.events import IterationEnded, RunResumed, RunStarted
 from ralph_ls.protocol.run.state import CurrentIteration, RunState
-from ralph_ls.protocol.run.values import Phase
+from ralph_ls.protocol.run.values import LaneState, Phase
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import ChangedMeanwhile, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.layout import StateFolder, Worktree
@@ -64,6 +68,9 @@ ORPHAN_GRACE = 2.0
 
 LARGEST_SUMMARY = 16 << 20
 """Bytes; a larger file is none of ours."""
+
+SHOWN_TASKS = 3
+"""Tasks that a refusal names."""
 
 
 def require_no_engine(found: FoundRun | None, state: StateFolder, *, resume: bool) -> None:
@@ -100,6 +107,27 @@ def _require_no_lanes(state: StateFolder) -> None:
             f"{count_of(len(lanes), 'lane')} of a parallel run {are} still working on the plan; "
             "continue it with: ralph run --resume, or end the lanes with: ralph stop"
         )
+
+
+def require_merged_lanes(found: FoundRun | None, source: PlanSource, text: str) -> None:
+    """Raise ``UsageError`` where tasks would be done again that the last parallel run has done.
+
+    They are open here until its branch is merged, and only the user may decide about that.
+    """
+    if found is None or not found.state.lanes or found.state.config.lane.direct:
+        return
+    merged = [one for one in found.state.lanes if one.state is LaneState.MERGED]
+    here = source.parse(text).plan.some(ids={one.task.id for one in merged})
+    again = [one.title for one in here if one.state in OPEN_STATES]
+    branch, ref = branch_of_run(found.state), f"refs/heads/{branch_of_run(found.state)}"
+    head = run_git(source.root, "for-each-ref", "--format=%(objectname)", ref).decode().strip()
+    if not again or not head or is_ancestor(source.root, head, "HEAD"):
+        return
+    raise UsageError(
+        f"{count_of(len(again), 'task')} of this plan ({some_of(again, SHOWN_TASKS)}) are done on "
+        f"{branch}, which is not merged, so they would be done again; merge it: git merge "
+        f"{branch}, or give that work up: git branch -D {branch}"
+    )
 
 
 def _taken_up_at(found: FoundRun) -> datetime | None:
