@@ -4,7 +4,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 
 import { AGENT_FAILURES, END_REASONS } from "../src/generated/protocol";
-import { endWords, failureWords, ticksOf, type Point } from "../src/webview/dashboard/model";
+import {
+  endWords,
+  failureWords,
+  laneWords,
+  ticksOf,
+  type Point,
+} from "../src/webview/dashboard/model";
 
 describe("the words of the dashboard", () => {
   test.each([
@@ -18,6 +24,12 @@ describe("the words of the dashboard", () => {
     }
     assert.equal(words("ofTomorrow"), "ofTomorrow");
   });
+});
+
+test("a lane that waits to be merged reads the same from its end to its merge", () => {
+  assert.equal(laneWords("queued"), laneWords("merging"));
+  assert.notEqual(laneWords("parked"), laneWords("dropped"));
+  assert.equal(laneWords("ofTomorrow"), "ofTomorrow");
 });
 
 test("the axis of one day has times, and of several the days", () => {

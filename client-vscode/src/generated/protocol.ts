@@ -900,6 +900,8 @@ export interface DashboardRun {
   readonly answers: number;
   readonly resets: number;
   readonly edits: number;
+  /** Of a parallel run. */
+  readonly parallel?: ParallelMetrics;
 }
 
 /**
@@ -1689,6 +1691,8 @@ export interface KeptRun {
   readonly answers: number;
   readonly resets: number;
   readonly edits: number;
+  /** Of a parallel run. */
+  readonly parallel?: ParallelMetrics;
   /** Titles of the tasks that it worked on, in the order in which they came first. */
   readonly tasks: readonly string[];
   /** Its output and messages were deleted. */
@@ -1829,6 +1833,19 @@ export interface LaneRunStarted {
   readonly maxTokens?: number;
   /** The same for tokens and cost. */
   readonly maxCostUsd?: number;
+}
+
+/** When a lane of a parallel run worked on one task. */
+export interface LaneSpan {
+  readonly lane: number;
+  readonly task: TaskRef;
+  readonly state: LaneState;
+  readonly startedAt: string;
+  /** Absent: it has not come to its end. */
+  readonly endedAt?: string;
+  /** How long its runs were active. */
+  readonly seconds: number;
+  readonly conflicts: number;
 }
 
 /** A lane takes a task; its work tree and its run follow. */
@@ -2395,6 +2412,21 @@ export const PANEL_STATES = [
   "crashed",
 ] as const;
 export type PanelState = (typeof PANEL_STATES)[number];
+
+/** What working side by side came to in one run. */
+export interface ParallelMetrics {
+  /** How many tasks may be worked on at once. */
+  readonly lanes: number;
+  readonly merged: number;
+  readonly parked: number;
+  readonly conflicts: number;
+  /** How long the runs of all lanes were active together. */
+  readonly workSeconds: number;
+  /** That, by the engine time of the run; Absent where there is none yet. */
+  readonly speedUp?: number;
+  /** One for each task, in the order in which they were started. */
+  readonly spans: readonly LaneSpan[];
+}
 
 /** The loop's own files in the work tree. */
 export interface PathsConfig {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel, WorkspaceParams
-from ralph_ls.protocol.json_output import RunAnywhere, RunMetrics, TotalMetrics
+from ralph_ls.protocol.json_output import ParallelMetrics, RunAnywhere, RunMetrics, TotalMetrics
 from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.values import BreakerState, Outcome
 
@@ -179,6 +179,8 @@ class DashboardRun(FigureGroup):
     answers: int = 0
     resets: int = 0
     edits: int = 0
+    parallel: ParallelMetrics | None = None
+    """Of a parallel run."""
 
 
 class DashboardFolder(WireModel):

@@ -139,6 +139,36 @@ class PrunedOutput(WireModel):
     bytes: int
 
 
+class LaneSpan(WireModel):
+    """When a lane of a parallel run worked on one task."""
+
+    lane: int
+    task: TaskRef
+    state: LaneState
+    started_at: Timestamp
+    ended_at: Timestamp | None = None
+    """None: it has not come to its end."""
+    seconds: float = 0.0
+    """How long its runs were active."""
+    conflicts: int = 0
+
+
+class ParallelMetrics(WireModel):
+    """What working side by side came to in one run."""
+
+    lanes: int
+    """How many tasks may be worked on at once."""
+    merged: int = 0
+    parked: int = 0
+    conflicts: int = 0
+    work_seconds: float = 0.0
+    """How long the runs of all lanes were active together."""
+    speed_up: float | None = None
+    """That, by the engine time of the run; None where there is none yet."""
+    spans: tuple[LaneSpan, ...] = ()
+    """One for each task, in the order in which they were started."""
+
+
 class RunMetrics(WireModel):
     """One run."""
 
@@ -165,6 +195,8 @@ class RunMetrics(WireModel):
     iterations: tuple[IterationMetrics, ...] = ()
     receipts: tuple[TaskReceipt, ...] = ()
     """What each task took that became done, in the order in which they did."""
+    parallel: ParallelMetrics | None = None
+    """Of a parallel run; its iterations are those of the runs in its lanes."""
 
 
 class TotalMetrics(WireModel):

@@ -23,7 +23,13 @@ from ralph_ls import __version__
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.dashboard import FigureSums, IterationColumns, ReviewSums, RunDigest
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, Statistics
+from ralph_ls.protocol.json_output import (
+    IterationMetrics,
+    LaneSpan,
+    ParallelMetrics,
+    RunMetrics,
+    Statistics,
+)
 from ralph_ls.protocol.run.state import TaskReceipt
 from ralph_ls.store.files import PRIVATE_FILE, open_regular_unbuffered, read_if_there, write_atomic
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
@@ -152,7 +158,7 @@ def _measure(files: RunFiles, *, is_live: bool) -> RunMetrics | None:
 
 def _measure_journal(files: RunFiles, *, is_live: bool) -> RunMetrics | None:
     from ralph_ls.core.loop.rules.receipts import finished_receipts
-    from ralph_ls.core.views.report.metrics import measure_run
+    from ralph_ls.core.views.report.metrics import measure_lanes, measure_run
 
     state = load_state(files)
     return measure_run(
@@ -160,6 +166,7 @@ def _measure_journal(files: RunFiles, *, is_live: bool) -> RunMetrics | None:
         is_live=is_live,
         receipts=finished_receipts(state),
         totals=state.totals,
+        parallel=measure_lanes(state),
     )
 
 
@@ -194,7 +201,7 @@ KeptFile = TypeVar("KeptFile", bound=_Kept)
 def _version() -> str:
     """This package's version and the names of all fields, as a field may be added without one."""
     models: tuple[type[BaseModel], ...] = (
-        *(RunMetrics, IterationMetrics, TaskReceipt),
+        *(RunMetrics, IterationMetrics, TaskReceipt, ParallelMetrics, LaneSpan),
         *(RunDigest, FigureSums, ReviewSums, IterationColumns),
     )
     names = " ".join(name for model in models for name in model.model_fields)

@@ -269,6 +269,19 @@ export function endWords(end: string): string {
   return words[end] ?? end;
 }
 
+/** Where a lane is, in words; a state of another version stays as it is. */
+export function laneWords(state: string): string {
+  const words: Readonly<Record<string, string>> = {
+    working: t("working"),
+    queued: t("to be merged"),
+    merging: t("to be merged"),
+    merged: t("merged"),
+    parked: t("waits for you"),
+    dropped: t("set aside"),
+  };
+  return words[state] ?? state;
+}
+
 /** How an agent failed, in words; a kind of another version stays as it is. */
 export function failureWords(failure: string): string {
   const words: Readonly<Record<AgentFailure, string>> = {

@@ -1,10 +1,15 @@
 /** The parts of the dashboard above and below the charts: state, figures, trouble, agents. */
 
-import type { DashboardFolder, FigureGroup } from "../../generated/protocol";
+import type {
+  DashboardFolder,
+  DashboardRun,
+  FigureGroup,
+  LaneSpan,
+} from "../../generated/protocol";
 import { t } from "../../l10n";
 import { element, type Child } from "./dom";
-import { compact, count, dollars, duration, percent, rate, UNKNOWN } from "./format";
-import { endWords, failureWords, type View } from "./model";
+import { compact, count, dollars, duration, moment, percent, rate, UNKNOWN } from "./format";
+import { endWords, failureWords, laneWords, type View } from "./model";
 
 /** A figure; `exact` is the number as the document has it. */
 function figure(name: string, text: string, exact: number | undefined): HTMLElement {
@@ -263,6 +268,68 @@ export function tasksSection(
         ]),
       ),
     ),
+  ]);
+}
+
+const MOST_PARALLEL_RUNS = 5;
+
+/** The newest parallel runs: what side by side gained, and their lanes over time. */
+export function parallelSection(runs: readonly DashboardRun[]): HTMLElement | undefined {
+  const shown = runs.filter(({ parallel }) => parallel !== undefined).slice(0, MOST_PARALLEL_RUNS);
+  if (shown.length === 0) {
+    return undefined;
+  }
+  return element("section", { class: "panel parallel" }, [
+    element("h2", {}, [t("Tasks side by side")]),
+    ...shown.map(parallelRun),
+  ]);
+}
+
+function parallelRun(run: DashboardRun): HTMLElement {
+  const { parallel, startedAt, endedAt } = run;
+  const spans = parallel?.spans ?? [];
+  const begin = Date.parse(startedAt ?? spans[0]?.startedAt ?? "");
+  const ends = spans.map((span) => Date.parse(span.endedAt ?? endedAt ?? span.startedAt));
+  const length = Math.max(1, ...ends.map((end) => end - begin));
+  const words = [
+    moment(begin, "time"),
+    t("{0} lanes", count(parallel?.lanes ?? 0)),
+    t("{0} tasks merged", count(parallel?.merged ?? 0)),
+    parallel?.parked === undefined || parallel.parked === 0
+      ? undefined
+      : t("{0} parked", count(parallel.parked)),
+    t("{0} conflicts", count(parallel?.conflicts ?? 0)),
+  ].filter((part) => part !== undefined);
+  return element("figure", { class: "lanes" }, [
+    element("figcaption", {}, [
+      words.join(" · "),
+      parallel?.speedUp === undefined
+        ? undefined
+        : element("strong", { "data-value": String(parallel.speedUp) }, [
+            t("{0} times as fast", rate(parallel.speedUp)),
+          ]),
+    ]),
+    element(
+      "ol",
+      {},
+      spans.map((span, index) => lane(span, begin, ends[index] ?? begin, length)),
+    ),
+  ]);
+}
+
+/** One task, as a bar from its start to its end. */
+function lane(span: LaneSpan, begin: number, end: number, length: number): HTMLElement {
+  const from = Date.parse(span.startedAt);
+  const share = (milliseconds: number): string => `${((100 * milliseconds) / length).toFixed(2)}%`;
+  const bar = element("span", { class: "bar", "data-state": span.state, "aria-hidden": "true" });
+  bar.style.marginInlineStart = share(from - begin);
+  bar.style.inlineSize = share(Math.max(end - from, length / 200));
+  return element("li", {}, [
+    element("span", { class: "name", title: span.task.title }, [
+      t("Lane {0}: {1}", span.lane, span.task.title),
+    ]),
+    element("span", { class: "track" }, [bar]),
+    element("span", { class: "numbers" }, [`${laneWords(span.state)} · ${duration(span.seconds)}`]),
   ]);
 }
 

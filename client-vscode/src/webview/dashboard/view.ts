@@ -12,7 +12,7 @@ import { count, moment } from "./format";
 import type { ExportedFile } from "./messages";
 import { endWords, rangesOf, viewOf, type Choice, type Grouping, type View } from "./model";
 import { coloursOf, Plot } from "./plot";
-import { agentsSection, nowSection, tasksSection, tiles } from "./sections";
+import { agentsSection, nowSection, parallelSection, tasksSection, tiles } from "./sections";
 import { chartsFor } from "./series";
 import { ValuesTable } from "./table";
 
@@ -218,14 +218,15 @@ export class DashboardView {
     this.summary.replaceChildren(...parts.filter((part) => part !== undefined));
   }
 
-  private drawDetails({ range, run, folders }: View): void {
+  private drawDetails({ range, run, runs, folders }: View): void {
     const parts =
       run === undefined
         ? [
             tasksSection(range.tasks, folders.length > 1 ? folders : []),
             agentsSection(range.agents),
+            parallelSection(runs),
           ]
-        : [];
+        : [parallelSection([run])];
     this.details.replaceChildren(...parts.filter((part) => part !== undefined));
   }
 

@@ -127,6 +127,7 @@ def _run(digest: RunDigest) -> dict[str, Any]:
         "answers": run.answers,
         "resets": run.resets,
         "edits": run.edits,
+        "parallel": run.parallel,
     }
 
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.views.report.sums import rounded
 from ralph_ls.protocol.config.config import BreakerConfig, Config
 from ralph_ls.protocol.json_output import (
     IterationMetrics,
+    LaneSpan,
+    ParallelMetrics,
     RunMetrics,
 )
 from ralph_ls.protocol.run.events import (
@@ -34,8 +37,8 @@ from ralph_ls.protocol.run.events import (
     Warned,
 )
 from ralph_ls.protocol.run.report import Usage
-from ralph_ls.protocol.run.state import RunTotals, TaskReceipt
-from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Outcome, Phase
+from ralph_ls.protocol.run.state import RunState, RunTotals, TaskReceipt
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, LaneState, Outcome, Phase
 
 RUNNING, PARKED, CRASHED = "running", "parked", "crashed"
 """Status of a run without an end."""
@@ -53,10 +56,12 @@ def measure_run(
     is_live: bool,
     receipts: Sequence[TaskReceipt] = (),
     totals: RunTotals | None = None,
+    parallel: ParallelMetrics | None = None,
 ) -> RunMetrics | None:
     """Metrics of one run; None where it never started.
 
-    ``is_live``: its engine runs now. ``receipts`` and ``totals`` are those of its state.
+    ``is_live``: its engine runs now. ``receipts``, ``totals`` and ``parallel`` are those of
+    its state.
     """
     draft = _MetricsDraft()
     for event in events:
@@ -65,8 +70,41 @@ def measure_run(
     if run is None:
         return None
     known = RunTotals() if totals is None else totals
-    update = {"files": known.files, "more_files": known.more_files, "receipts": tuple(receipts)}
+    update = {
+        "files": known.files,
+        "more_files": known.more_files,
+        "receipts": tuple(receipts),
+        "parallel": parallel,
+    }
     return run.model_copy(update=update)
+
+
+def measure_lanes(state: RunState) -> ParallelMetrics | None:
+    """Metrics of the lanes of a parallel run; None for another one."""
+    if not is_parallel(state.config):
+        return None
+    work = sum(one.seconds for one in state.lanes)
+    spans = tuple(
+        LaneSpan(
+            lane=one.lane,
+            task=one.task,
+            state=one.state,
+            started_at=one.started_at,
+            ended_at=one.ended_at,
+            seconds=one.seconds,
+            conflicts=one.conflicts,
+        )
+        for one in state.lanes
+    )
+    return ParallelMetrics(
+        lanes=state.config.parallel or 1,
+        merged=sum(one.state is LaneState.MERGED for one in state.lanes),
+        parked=sum(one.state is LaneState.PARKED for one in state.lanes),
+        conflicts=sum(one.conflicts for one in state.lanes),
+        work_seconds=rounded(work),
+        speed_up=rounded(work / state.active_seconds) if state.active_seconds else None,
+        spans=spans,
+    )
 
 
 class _MetricsDraft:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.report.metrics import measure_run
+from ralph_ls.core.views.report.metrics import measure_lanes, measure_run
 from ralph_ls.core.views.report.metrics_tables import (
     CSV_COLUMNS,
     ITERATION_HEADINGS,
@@ -46,13 +46,14 @@ from ralph_ls.protocol.run.events import (
     Warned,
 )
 from ralph_ls.protocol.run.report import AgentFailure, Claims, Usage
-from ralph_ls.protocol.run.state import TaskReceipt
+from ralph_ls.protocol.run.state import LaneView, TaskReceipt
 from ralph_ls.protocol.run.values import (
     Breaker,
     BreakerState,
     CommitSeen,
     EndReason,
     Evidence,
+    LaneState,
     Mode,
     Outcome,
     Phase,
@@ -628,3 +629,34 @@ class TestTables:
     def test_an_iteration_whose_start_is_not_known_has_an_empty_time(self) -> None:
         (row,) = csv.DictReader(io.StringIO(to_csv([measured(iteration_ended())])))
         assert row["started_at"] == ""
+
+
+class TestLanes:
+    def lane(self, number: int, **fields: Any) -> LaneView:
+        task = TaskRef(id=f"T{number}", title=f"Task {number}")
+        place = {"branch": "b", "worktree": "/w", "started_at": NOON}
+        return LaneView(lane=number, task=task, **{**place, **fields})
+
+    def test_show_what_working_side_by_side_gained(self) -> None:
+        state = state_after(run_started(parallel=3)).model_copy(
+            update={
+                "active_seconds": 100.0,
+                "lanes": (
+                    self.lane(1, state=LaneState.MERGED, seconds=90.0, ended_at=NOON),
+                    self.lane(2, state=LaneState.PARKED, seconds=110.0, conflicts=2),
+                ),
+            }
+        )
+        found = measure_lanes(state)
+        assert found is not None
+        assert (found.lanes, found.merged, found.parked, found.conflicts) == (3, 1, 1, 2)
+        assert (found.work_seconds, found.speed_up) == (200.0, 2.0)
+        assert [(span.lane, span.ended_at) for span in found.spans] == [(1, NOON), (2, None)]
+
+    def test_have_no_speed_before_there_was_time(self) -> None:
+        found = measure_lanes(state_after(run_started(parallel=2)))
+        assert found is not None
+        assert found.speed_up is None
+
+    def test_are_not_those_of_another_run(self) -> None:
+        assert measure_lanes(state_after(run_started())) is None
