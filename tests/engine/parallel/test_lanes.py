@@ -326,6 +326,8 @@ def test_the_limit_of_iterations_is_for_all_lanes_together(lanes: LanesProject) 
     assert done.exit_code == 1
     assert len(lanes.subjects()) == 3
     assert "Iterations:  3 / 3" in done.stdout
+    refused = lanes.run("--parallel", "2")
+    assert "continue that run: ralph run --resume, merge it: git merge" in refused.stderr
 
 
 def test_a_lane_that_is_stuck_makes_room_and_is_kept(lanes: LanesProject) -> None:

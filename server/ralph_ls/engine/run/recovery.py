@@ -48,7 +48,7 @@ from ralph_ls.protocol.config.tables import StateConfig
 from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
 from ralph_ls.protocol.run.events import IterationEnded, RunResumed, RunStarted
 from ralph_ls.protocol.run.state import CurrentIteration, RunState
-from ralph_ls.protocol.run.values import LaneState, Phase
+from ralph_ls.protocol.run.values import EndReason, LaneState, Phase
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import ChangedMeanwhile, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.layout import StateFolder, Worktree
@@ -123,10 +123,13 @@ def require_merged_lanes(found: FoundRun | None, source: PlanSource, text: str) 
     head = run_git(source.root, "for-each-ref", "--format=%(objectname)", ref).decode().strip()
     if not again or not head or is_ancestor(source.root, head, "HEAD"):
         return
+    end = found.state.end
+    is_complete = end is not None and end.reason is EndReason.COMPLETE
+    resume = "" if is_complete else "continue that run: ralph run --resume, "
     raise UsageError(
         f"{count_of(len(again), 'task')} of this plan ({some_of(again, SHOWN_TASKS)}) are done on "
-        f"{branch}, which is not merged, so they would be done again; merge it: git merge "
-        f"{branch}, or give that work up: git branch -D {branch}"
+        f"{branch}, which is not merged, so they would be done again; {resume}merge it: "
+        f"git merge {branch}, or give that work up: git branch -D {branch}"
     )
 
 
