@@ -230,13 +230,13 @@ def test_direct_never_touches_a_file_that_the_user_has_changed(lanes: LanesProje
 def test_onto_merges_into_a_branch_that_nobody_has_checked_out(lanes: LanesProject) -> None:
     lanes.tasks("Task A", "Task B").agent(WORK)
     git(lanes.repository, "branch", "release")
+    current = git(lanes.repository, "branch", "--show-current").strip()
 
+    refused = lanes.run("--parallel", "2", "--onto", current)
     done = lanes.run("--parallel", "2", "--onto", "release")
 
     assert done.exit_code == 0, done.stdout + done.stderr
     assert sorted(lanes.subjects("release")) == ["Task A", "Task B"]
-    current = git(lanes.repository, "branch", "--show-current").strip()
-    refused = lanes.run("--parallel", "2", "--onto", current)
     assert refused.exit_code != 0
     assert f"the branch {current} is checked out in" in refused.stdout + refused.stderr
 
