@@ -11,6 +11,9 @@ from ralph_ls.core.loop.rules.waits import parked_words
 from ralph_ls.core.views.text.event_weights import Weight
 from ralph_ls.core.views.text.lane_summary import lanes_at_work, merged_lines, next_of_parallel
 from ralph_ls.core.views.text.lanes import lane_event_line, lane_rows, lane_state_words
+from ralph_ls.core.views.text.run_end import summary_lines
+from ralph_ls.core.views.text.status import progress_words
+from ralph_ls.core.views.text.summary import run_lines
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run import events as e
 from ralph_ls.protocol.run.state import End, LaneView, RunState
@@ -275,3 +278,12 @@ def test_the_command_after_a_parallel_run(state: RunState, command: str) -> None
 )
 def test_what_a_parked_parallel_run_needs(lanes: tuple[LaneView, ...], words: str) -> None:
     assert parked_words(run(*lanes)) == words
+
+
+def test_header_summary_and_progress_are_those_of_lanes() -> None:
+    state = run(lane(1, "One", state=MERGED, commits=1), lane(2, "Two"))
+    assert f"Parallel: 2 lanes, merged into {BRANCH}" in run_lines(state)
+    summary = summary_lines(state, "summary.csv")
+    assert f"Merged:      1 task, 1 commit, into {BRANCH}" in summary
+    assert "Open tasks:  0" in summary
+    assert progress_words(state, Phase.RUNNING) == lanes_at_work(state)
