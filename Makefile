@@ -68,7 +68,7 @@ else
 	$(BIN)/python -m coverage report --include='*/ralph_ls/core/*' --fail-under=100 && \
 	export COVERAGE_FILE="$$data/coverage-of-others" && \
 	$(MEASURED) $(addprefix --cov=ralph_ls.,cli editor engine protocol store) \
-		--ignore=tests/unit/core tests/unit tests/editor && \
+		--ignore=tests/unit/core tests/unit tests/editor tests/engine && \
 	$(BIN)/python .ci/gates.py --coverage "$$COVERAGE_FILE"; \
 	} >"$$data/measured" 2>&1 & measured=$$!; \
 	others=0; $(BIN)/python -m pytest -n $(WORKERS) --reruns $(RERUNS) -m "not measured" || others=$$?; \

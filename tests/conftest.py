@@ -73,8 +73,19 @@ MEASURED = (
     TESTS / "editor" / "documents",
     TESTS / "editor" / "features",
     TESTS / "editor" / "worktree",
+    TESTS / "engine" / "git",
+    TESTS / "engine" / "agent" / "test_acp_rules.py",
+    TESTS / "engine" / "agent" / "test_agent_descriptions.py",
+    TESTS / "engine" / "agent" / "test_hook_check.py",
+    TESTS / "engine" / "agent" / "test_tool_rules.py",
+    TESTS / "engine" / "agent" / "test_usage_files.py",
+    TESTS / "engine" / "parallel" / "test_rebase.py",
+    TESTS / "engine" / "plan" / "test_plan_steps.py",
+    TESTS / "engine" / "plan" / "test_structured.py",
+    TESTS / "engine" / "process" / "test_process.py",
+    TESTS / "engine" / "sandbox" / "test_box_layout.py",
 )
-"""Folders whose quick tests with known inputs are measured: they run in this process."""
+"""Folders and files whose quick tests with known inputs are measured: they run in this process."""
 
 _numbers = itertools.count(1)
 
