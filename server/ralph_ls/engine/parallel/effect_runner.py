@@ -123,6 +123,12 @@ class FollowedRun:
     """What was last reported of its phase."""
     is_over: bool = False
 
+    def stop_watching(self) -> None:
+        """Look no more by itself whether its files change."""
+        if self.wakeup is not None:
+            self.wakeup.close()
+            self.wakeup = None
+
 
 class LaneEffectRunner(EffectRunner):
     """Effect runner of one parallel run."""
@@ -202,8 +208,7 @@ class LaneEffectRunner(EffectRunner):
         for process in self._processes:
             process.stop()
         for followed in self._followed.values():
-            if followed.wakeup is not None:
-                followed.wakeup.close()
+            followed.stop_watching()
         self._followed.clear()
         await super().close()
         await asyncio.to_thread(self._starter.close)
@@ -354,8 +359,8 @@ class LaneEffectRunner(EffectRunner):
 
     def _follow(self, task: str, lane: LaneTree, run: str, *, told: tuple[Any, ...]) -> None:
         known = self._followed.pop(task, None)
-        if known is not None and known.wakeup is not None:
-            known.wakeup.close()
+        if known is not None:
+            known.stop_watching()
         files = lane.state.run(run)
         followed = FollowedRun(lane=lane, run=run, tail=JournalTail(files.journal), told=told)
         self._followed[task] = followed
@@ -384,9 +389,7 @@ class LaneEffectRunner(EffectRunner):
 
     def _run_is_over(self, task: str, followed: FollowedRun) -> None:
         followed.is_over = True
-        if followed.wakeup is not None:
-            followed.wakeup.close()
-            followed.wakeup = None
+        followed.stop_watching()
         self._start("reading a lane", self._reply(self._read_end(task, followed)))
 
     async def _read_end(self, task: str, followed: FollowedRun) -> LaneInput:
@@ -441,7 +444,7 @@ class LaneEffectRunner(EffectRunner):
                     return found
                 tip = lane.head()
                 await asyncio.to_thread(move_lane, lane, found.head)
-                refused = await self._validate(view, lane, branch, onto, found.head)
+                refused = await self._validate(view, lane, onto, found.head)
                 if refused is not None:
                     await asyncio.to_thread(move_lane, lane, tip)
                 return refused or found
@@ -449,10 +452,9 @@ class LaneEffectRunner(EffectRunner):
             return LaneRefused(task=task, problem=MergeProblem.BRANCH, message=error.message)
 
     async def _validate(
-        self, view: LaneView, lane: LaneTree, branch: MergeBranch, onto: str, head: str
+        self, view: LaneView, lane: LaneTree, onto: str, head: str
     ) -> LaneRefused | None:
         """Why the rebased commits are not valid; None where they are."""
-        del branch
         place = replace(self._place, worktree=lane.worktree, state=lane.state)
         if place.sandbox.box is not None:
             box = replace(place.sandbox.box, worktree=lane.worktree, state=lane.state)
@@ -512,8 +514,8 @@ class LaneEffectRunner(EffectRunner):
     async def _close_lane(self, task: str, run: RunState) -> None:
         view = _view(run, task)
         followed = self._followed.pop(task, None)
-        if followed is not None and followed.wakeup is not None:
-            followed.wakeup.close()
+        if followed is not None:
+            followed.stop_watching()
         if view.kept is not None:
             return
         async with self._trees:

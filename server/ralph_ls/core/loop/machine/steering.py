@@ -8,6 +8,7 @@ text answers a question.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 from ralph_ls.core.loop.effects import (
@@ -52,6 +53,13 @@ from ralph_ls.protocol.run.values import EndReason, Phase
 
 def handle_command(draft: StepDraft, command: Command) -> None:
     """Accept or reject one command; the same id a second time changes nothing."""
+    handle_command_with(_obey, draft, command)
+
+
+def handle_command_with(
+    obey: Callable[[StepDraft, Command], None], draft: StepDraft, command: Command
+) -> None:
+    """As ``handle_command``, with what is done about a command that is for this run."""
     run = draft.run
     if command.id in run.commands:
         draft.ignore("this command was already answered")
@@ -60,7 +68,7 @@ def handle_command(draft: StepDraft, command: Command) -> None:
     elif run.phase is Phase.ENDED:
         reject(draft, command, "ended", f"the run has ended: {run.phase_reason}")
     else:
-        _obey(draft, command)
+        obey(draft, command)
 
 
 def reject_unreadable(draft: StepDraft, given: CommandUnreadable) -> None:

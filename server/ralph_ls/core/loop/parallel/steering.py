@@ -7,7 +7,7 @@ from typing import assert_never
 from ralph_ls.core.loop.effects import TakeApprovals
 from ralph_ls.core.loop.lane_effects import SteerLane
 from ralph_ls.core.loop.machine import run_flow
-from ralph_ls.core.loop.machine.steering import accept, reject
+from ralph_ls.core.loop.machine.steering import accept, handle_command_with, reject
 from ralph_ls.core.loop.parallel.lanes import live_lanes, retry_lane
 from ralph_ls.core.loop.rules.lanes import ACTIVE, lane_of
 from ralph_ls.core.loop.rules.waits import parked_words
@@ -32,15 +32,7 @@ from ralph_ls.protocol.run.values import LaneState, Phase
 
 def handle_command(draft: StepDraft, command: Command) -> None:
     """Accept or reject one command; the same id a second time changes nothing."""
-    run = draft.run
-    if command.id in run.commands:
-        draft.ignore("this command was already answered")
-    elif command.run != run.run:
-        reject(draft, command, "other-run", f"this is run {run.run}, not {command.run}")
-    elif run.phase is Phase.ENDED:
-        reject(draft, command, "ended", f"the run has ended: {run.phase_reason}")
-    else:
-        _obey(draft, command)
+    handle_command_with(_obey, draft, command)
 
 
 def handle_signal(draft: StepDraft, by: str) -> None:
