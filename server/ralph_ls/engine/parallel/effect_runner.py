@@ -459,28 +459,12 @@ class LaneEffectRunner(EffectRunner):
         if place.sandbox.box is not None:
             box = replace(place.sandbox.box, worktree=lane.worktree, state=lane.state)
             place = replace(place, sandbox=replace(place.sandbox, box=box))
-        launcher = ProcessLauncher(
-            workspace=place,
-            on_output=lambda _data: None,
-            on_start=self._processes.append,
-            is_stopping=lambda: self._is_stopping,
+        message = await validate_merged(
+            place, onto, head, keep=self._processes, is_stopping=lambda: self._is_stopping
         )
-        validation = ScriptValidation(launcher)
-        is_due, _ = await asyncio.to_thread(validation.look, ())
-        if not is_due:
+        if message is None:
             return None
-        number = len(self._processes) + 1
-        done = await validation.run(Validate(start=number, iteration=number))
-        if done.ok:
-            return None
-        how = "took too long" if done.timed_out else f"ended with {done.exit_code}"
-        message = (
-            f"validation of the merged result failed: {done.script} {how}, on {head[:8]} after "
-            f"{onto[:8]}\n{done.tail}"
-        )
-        return LaneRefused(
-            task=view.task.id, problem=MergeProblem.VALIDATION, message=message.rstrip()
-        )
+        return LaneRefused(task=view.task.id, problem=MergeProblem.VALIDATION, message=message)
 
     async def _advance(self, effect: AdvanceBranch, run: RunState) -> LaneInput:
         view, branch = _view(run, effect.task), self._branch_of(run)
@@ -558,6 +542,39 @@ class LaneEffectRunner(EffectRunner):
             case _:
                 approved = {one.key: one.sha256 for one in effect.approvals}
                 steering.allow(context, approved)
+
+
+async def validate_merged(
+    place: Workspace,
+    onto: str,
+    head: str,
+    *,
+    keep: list[RunningProcess],
+    is_stopping: Callable[[], bool],
+) -> str | None:
+    """Why ``head``, which is checked out in a work tree, is not valid; None where it is.
+
+    ``keep`` gets each process that is started, so that it can be stopped.
+    """
+    launcher = ProcessLauncher(
+        workspace=place,
+        on_output=lambda _data: None,
+        on_start=keep.append,
+        is_stopping=is_stopping,
+    )
+    validation = ScriptValidation(launcher)
+    is_due, _ = await asyncio.to_thread(validation.look, ())
+    if not is_due:
+        return None
+    number = len(keep) + 1
+    done = await validation.run(Validate(start=number, iteration=number))
+    if done.ok:
+        return None
+    how = "took too long" if done.timed_out else f"ended with {done.exit_code}"
+    return (
+        f"validation of the merged result failed: {done.script} {how}, on {head[:8]} after "
+        f"{onto[:8]}\n{done.tail}"
+    ).rstrip()
 
 
 def _view(run: RunState, task: str) -> LaneView:
@@ -640,15 +657,19 @@ def _phase_of(state: RunState) -> tuple[Phase, str | None, Any, str | None]:
 
 def repair_note(view: LaneView, effect: OpenLane, conflicts: tuple[str, ...], branch: str) -> str:
     """What the agent of a repair has to know."""
+    return repair_words(view.task.title, effect.message, conflicts, branch)
+
+
+def repair_words(title: str, message: str, conflicts: tuple[str, ...], branch: str) -> str:
+    """The note for an agent whose work on a task was not merged, for what ``message`` says."""
+    again = (
+        f"Your work on “{title}” is here again, on top of what others have finished "
+        f"since ({branch})."
+    )
     if not conflicts:
-        return (
-            f"Your work on “{view.task.title}” is here again, on top of what others have finished "
-            f"since ({branch}). It was not merged: {effect.message}\n"
-            "Fix that and finish the task again."
-        )
+        return f"{again} It was not merged: {message}\nFix that and finish the task again."
     return (
-        f"Your work on “{view.task.title}” is here again, on top of what others have finished "
-        f"since ({branch}). The same lines were changed in: {', '.join(conflicts)}. These files "
+        f"{again} The same lines were changed in: {', '.join(conflicts)}. These files "
         "have conflict markers: the first side is what others have finished, the second side is "
         "yours. Keep what both are for, remove the markers, and finish the task again."
     )
