@@ -723,6 +723,7 @@ export interface Config {
   readonly guard: GuardConfig;
   readonly paths: PathsConfig;
   readonly issue: IssueConfig;
+  readonly lessons: LessonsConfig;
   readonly notify: NotifyConfig;
   /** Program and arguments to run when a run is complete and the agent reports PR_READY. */
   readonly onPrReady: readonly string[];
@@ -1565,6 +1566,8 @@ export interface IterationStarted {
   readonly baseline: Baseline;
   /** Failed attempts so far, by task id, where others than this run have changed them. */
   readonly attempts?: Readonly<Record<string, number>>;
+  /** The lessons in its prompt. */
+  readonly lessons: readonly LessonRef[];
 }
 
 /** Ask for the iterations of one run. */
@@ -1999,6 +2002,20 @@ export interface LastIteration {
 export interface LensOptions {
   readonly enabled?: boolean;
   readonly tasks?: TaskLenses;
+}
+
+/** A lesson in a prompt: its id, and the hash of the file's content at that time. */
+export interface LessonRef {
+  readonly id: string;
+  readonly sha256: string;
+}
+
+/** Lessons of earlier runs in the prompt: those that you accepted and that fit the task. */
+export interface LessonsConfig {
+  /** Estimated tokens of a prompt that lessons may take; 0 leaves all of them out. */
+  readonly maxTokens: number;
+  /** Days without a use after which a lesson is proposed for removal. */
+  readonly staleDays: number;
 }
 
 /** What the agent's logs look like. */

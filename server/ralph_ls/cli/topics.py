@@ -28,6 +28,7 @@ TOPICS: Mapping[str, str] = {
             "notifications.md",
             "requests.md",
             "prompts.md",
+            "lessons.md",
             "configuration.md",
             "exit-codes.md",
         ),

@@ -44,6 +44,7 @@ from ralph_ls.engine.iteration.agent_logs import exit_code_of
 from ralph_ls.engine.iteration.agent_process import AgentProcess
 from ralph_ls.engine.iteration.health import Health
 from ralph_ls.engine.iteration.iteration_reader import IterationReader
+from ralph_ls.engine.iteration.lessons import RunLessons
 from ralph_ls.engine.iteration.plan_memory import PlanMemory
 from ralph_ls.engine.iteration.validation import ScriptValidation
 from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
@@ -52,7 +53,7 @@ from ralph_ls.engine.worktree.keeper import TreeKeeper
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.run.events import IterationEnded
 from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.protocol.run.values import Baseline, Mode
 from ralph_ls.store.external.supervisor import current
 
 
@@ -77,8 +78,10 @@ class IterationWork:
         self._plan = PlanMemory(workspace)
         self._plan_lock = asyncio.Lock()
         """Held while the engine itself writes the plan, beside the loop."""
+        self._lessons = RunLessons(workspace)
         self._agent = AgentProcess(
             workspace,
+            lessons=self._lessons,
             clock=clock,
             inspector=self._inspector,
             emit=emit,
@@ -119,17 +122,23 @@ class IterationWork:
         unwell = await asyncio.to_thread(self._health.check, baseline, is_first=is_first)
         facts = self._plan.facts(text, effect, run, self._plan.names.renamed)
         facts = await asyncio.to_thread(self._guard.with_offence, facts, text)
+        mode = self._source.mode(text, facts, run)
+        unused = await asyncio.to_thread(self._lessons.begin)
+        task = None if mode is Mode.PLAN else facts.next_task
+        lessons = await asyncio.to_thread(self._lessons.choose, task)
         return Prepared(
             baseline=baseline,
             plan=facts,
             left_out=(*ordered.skip, *ordered.skipped),
             attempts=counted,
             attempts_before=known,
-            mode=self._source.mode(text, facts, run),
+            mode=mode,
+            lessons=lessons,
             locked=locked,
             must_claim=facts.next_task is not None
             and self._source.must_claim(text, facts.next_task),
             notices=(
+                *unused,
                 *unwell,
                 *(refreshed or ()),
                 *await asyncio.to_thread(self._source.remarks, text, report_changes=False),
