@@ -94,7 +94,7 @@ class IterationMetrics(WireModel):
     """Whether its validation passed; None: none ran."""
     breaker: BreakerState = BreakerState.CLOSED
     """The state of the breaker after it."""
-    lessons: tuple[str, ...] = Field(default=(), exclude_if=lambda ids: not ids)
+    lessons: tuple[str, ...] = ()
     """Ids of the lessons in its prompt."""
 
 

@@ -1,4 +1,7 @@
-"""Lessons as programs see them: ``ralph lessons --json``, ``ralph learn --json``, the editor."""
+"""Lessons as programs see them: ``ralph lessons --json``, ``ralph learn --json``, the editor.
+
+The table of all requests is in ``lsp.methods``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.base import WireModel, WorkspaceParams
 
 
 class LessonScope(StrEnum):
@@ -160,3 +163,38 @@ class LessonDecided(WireModel):
     paths: tuple[str, ...] = ()
     """Files that were written."""
     notes: tuple[str, ...] = ()
+
+
+# -------------------------------------------------------------------------------------- requests
+
+
+class LessonsParams(WorkspaceParams):
+    """Ask for all lessons that can be seen from a work tree."""
+
+
+class LearnParams(WorkspaceParams):
+    """Have lessons proposed from the history of a work tree, without a model."""
+
+
+class LessonAction(StrEnum):
+    """What the user decides about a lesson."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    """For a proposal: it is not proposed again."""
+    REMOVE = "remove"
+    """For any other lesson: its file and its acceptance."""
+
+
+class DecideLessonParams(WorkspaceParams):
+    """Decide about a lesson; the viewer has shown it."""
+
+    action: LessonAction
+    path: str = Field(min_length=1, max_length=4096)
+    """Its file, as `LessonView` names it."""
+    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    """The hash of what was shown, which ``accept`` needs: another content is not accepted."""
+    scope: LessonScope | None = None
+    """With ``accept``: for which projects; None: as the lesson says."""
+    match: tuple[str, ...] = ()
+    """Languages or frameworks of that scope."""

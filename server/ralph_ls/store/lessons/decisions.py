@@ -72,7 +72,7 @@ class LessonExport(StrictWireModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class LessonDecision:
     """What was done with a lesson."""
 
     lesson: Lesson
@@ -111,7 +111,7 @@ def accept_lesson(
     scope: LessonScope | None = None,
     match: tuple[str, ...] = (),
     shown: str | None = None,
-) -> Decision:
+) -> LessonDecision:
     """Accept a lesson as it is, or with another scope; ``shown`` is the hash of what was shown.
 
     Raises ``NotAllowed`` where the file changed since, and ``UsageError`` for an invalid lesson.
@@ -140,7 +140,7 @@ def accept_lesson(
         path, notes = _accept_for_user(folders, lesson, data, ask_runs)
     if file.place is LessonPlace.PROPOSED:
         file.path.unlink(missing_ok=True)
-    return Decision(lesson=lesson, path=path, notes=notes)
+    return LessonDecision(lesson=lesson, path=path, notes=notes)
 
 
 def with_scope(file: LessonFile, scope: LessonScope | None, match: tuple[str, ...]) -> LessonFile:
@@ -203,7 +203,7 @@ def _accept_for_user(
     return path, notes
 
 
-def reject_lesson(folders: LessonFolders, file: LessonFile) -> Decision:
+def reject_lesson(folders: LessonFolders, file: LessonFile) -> LessonDecision:
     """Reject a proposal, so that it is not proposed again; raises ``UsageError`` for another."""
     state = folders.state
     if file.place is not LessonPlace.PROPOSED or state is None:
@@ -215,10 +215,10 @@ def reject_lesson(folders: LessonFolders, file: LessonFile) -> Decision:
     rejected = tuple(dict.fromkeys((*record.rejected, file.lesson.id)))
     write_proposals(state, record.model_copy(update={"rejected": rejected}))
     file.path.unlink(missing_ok=True)
-    return Decision(lesson=file.lesson, path=file.path)
+    return LessonDecision(lesson=file.lesson, path=file.path)
 
 
-def remove_lesson(folders: LessonFolders, file: LessonFile) -> Decision:
+def remove_lesson(folders: LessonFolders, file: LessonFile) -> LessonDecision:
     """Remove a lesson's file and its acceptance.
 
     Raises ``WorkspaceBusy`` for a repository's lesson during a run, whose guard would restore it.
@@ -238,7 +238,7 @@ def remove_lesson(folders: LessonFolders, file: LessonFile) -> Decision:
         accepted.pop(lesson_id, None)
         write_accepted(folders.record, accepted)
     file.path.unlink(missing_ok=True)
-    return Decision(lesson=file.lesson, path=file.path)
+    return LessonDecision(lesson=file.lesson, path=file.path)
 
 
 # ----------------------------------------------------------------------------------- for a team
@@ -259,7 +259,7 @@ def export_lessons(files: Iterable[LessonFile], hits: Mapping[str, int]) -> str:
     return LessonExport(lessons=tuple(exported)).model_dump_json(by_alias=True, indent=2) + "\n"
 
 
-def import_lessons(folders: LessonFolders, path: Path) -> tuple[list[Decision], list[str]]:
+def import_lessons(folders: LessonFolders, path: Path) -> tuple[list[LessonDecision], list[str]]:
     """Write the lessons of an export as proposals; the second value names what was left out.
 
     Raises ``UsageError`` where the file is none, or outside of a repository.
@@ -280,7 +280,7 @@ def import_lessons(folders: LessonFolders, path: Path) -> tuple[list[Decision], 
         else:
             target = make_private_folder(proposal_folder(state)) / f"{lesson.id}.md"
             write_atomic(target, write_lesson(lesson).encode(), mode=PRIVATE_FILE)
-            imported.append(Decision(lesson=lesson, path=target))
+            imported.append(LessonDecision(lesson=lesson, path=target))
     return imported, left_out
 
 

@@ -45,8 +45,8 @@ def lessons_verb(
     action: Annotated[
         str,
         typer.Argument(
-            metavar="[list|show|accept|reject|remove|export|import]",
-            help="What to do.",
+            metavar="[ORDER]",
+            help="list, show, accept, reject, remove, export or import.",
             show_default="list",
         ),
     ] = "list",
@@ -287,7 +287,7 @@ def _find(action: str, order: _Order, name: str) -> LessonFile:
     return decisions.find_lesson(order.folders, name, *places.get(action, ()))
 
 
-def _one(action: str, order: _Order, file: LessonFile) -> decisions.Decision | None:
+def _one(action: str, order: _Order, file: LessonFile) -> decisions.LessonDecision | None:
     scope = order.scope or file.lesson.scope
     is_proposed = file.place is LessonPlace.PROPOSED
     is_for_user = scope is not LessonScope.REPOSITORY if is_proposed else file.place is _USER
@@ -305,7 +305,7 @@ def _one(action: str, order: _Order, file: LessonFile) -> decisions.Decision | N
             return _accept(order, file)
 
 
-def _accept(order: _Order, file: LessonFile) -> decisions.Decision | None:
+def _accept(order: _Order, file: LessonFile) -> decisions.LessonDecision | None:
     if not order.as_json:
         _print_whole(view_of(decisions.with_scope(file, order.scope, order.match), None))
     if not order.yes and order.shown is None:
