@@ -15,6 +15,7 @@ from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.lane_effects import LaneLimits
 from ralph_ls.core.loop.rules.budget import limit_reached, tokens_of
 from ralph_ls.core.loop.rules.lanes import has_open_run
+from ralph_ls.core.loop.rules.waits import hours_over
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.protocol.run.state import LaneView
 
@@ -32,6 +33,8 @@ def share_of_limits(draft: StepDraft, own: LaneView | None = None) -> LaneLimits
     """
     run, config = draft.run, draft.config
     seconds = active_seconds(run, draft.now)
+    if hours_over(run, draft.now) is not None:
+        return None
     if limit_reached(config, counted=run.counted, seconds=seconds, usage=run.usage) is not None:
         return None
     lent = _lent_shares(draft, own)
