@@ -18,6 +18,8 @@ from ralph_ls.protocol.errors import StateUnusable
 TOPICS: Mapping[str, str] = {
     # "logs" is a verb.
     "log-files": "logs.md",
+    # So is "lessons".
+    "learning": "lessons.md",
 } | {
     PurePosixPath(page).stem: page
     for page in (
@@ -28,7 +30,6 @@ TOPICS: Mapping[str, str] = {
             "notifications.md",
             "requests.md",
             "prompts.md",
-            "lessons.md",
             "configuration.md",
             "exit-codes.md",
         ),

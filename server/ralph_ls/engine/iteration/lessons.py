@@ -31,7 +31,7 @@ from ralph_ls.store.lessons.lesson_files import (
     write_accepted,
 )
 from ralph_ls.store.lessons.project import read_project_facts
-from ralph_ls.store.project.trust import LESSONS_FOLDER
+from ralph_ls.store.project.trust import LESSONS_FOLDER, is_lesson
 
 SHOWN = 5
 """Names in a message."""
@@ -97,17 +97,20 @@ class RunLessons:
 
     def _add_accepted(self) -> None:
         """Take up lessons that the user accepted since the start, by a command to this run."""
+        known, trust = self._known or {}, self._workspace.trust
+        keys = [key for key in trust.keys if is_lesson(key) or key.startswith(USER_KEY)]
+        if all(key in known and trust.is_approved(key, known[key].sha256) for key in keys):
+            return
         with contextlib.suppress(StateUnusable):
             files, _ = read_lessons(self._folders, LessonPlace.REPOSITORY, LessonPlace.USER)
             new = {
                 _key(file): file
                 for file in files
-                if not file.lesson.problems
-                and self._workspace.trust.is_approved(_key(file), file.sha256)
+                if not file.lesson.problems and trust.is_approved(_key(file), file.sha256)
             }
-            if new and not self._known:
+            if new and not known:
                 self._facts = read_project_facts(self._workspace.root)
-            self._known = {**(self._known or {}), **new}
+            self._known = {**known, **new}
 
     def remove_added(self) -> tuple[AnnouncementDone, ...]:
         """Remove the user's acceptances that appeared without a command. Blocks."""
