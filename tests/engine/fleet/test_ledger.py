@@ -133,7 +133,7 @@ class TestFencing:
         self, started: Ledger, roster: Roster
     ) -> None:
         epoch = take(started, "api#1")
-        assert roster.renew("w1") == {(RUN, "api#1", epoch)}
+        assert roster.renew("w1") == frozenset({(RUN, "api#1", epoch)})
         with started.engine.begin() as connection:
             connection.execute(sa.update(WORKERS).where(WORKERS.c.worker == "w1").values(seen_at=0))
 

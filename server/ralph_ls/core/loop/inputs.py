@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from ralph_ls.core.agent.result import AccountLimit
@@ -19,6 +20,7 @@ from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.report import AgentFailure, Claims, Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.run.values import (
     Baseline,
+    LessonRef,
     Mode,
     PlanCountsView,
     RemovedTask,
@@ -145,6 +147,8 @@ class EngineFacts:
     notices: tuple[Notice, ...] = ()
     notes: tuple[PendingNote, ...] = ()
     resets: tuple[PendingReset, ...] = ()
+    ends_at: datetime | None = None
+    """When the allowed hours are over; None: never."""
     choices: RunChoices | None = None
     settings_digest: str | None = None
     """Of the file that has ``config`` in full; None: there is none."""
@@ -191,6 +195,8 @@ class Prepared:
     must_claim: bool = False
     """Others may take the next task too, so it is claimed before an agent works on it."""
     notices: tuple[Notice, ...] = ()
+    lessons: tuple[LessonRef, ...] = ()
+    """Those that its prompt will have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

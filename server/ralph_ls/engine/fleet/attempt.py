@@ -21,7 +21,7 @@ from ralph_ls.engine.fleet.mirror import RefMoved, ref_word, work_ref
 from ralph_ls.engine.fleet.place import Lease, Repository, WorkerPlace
 from ralph_ls.engine.fleet.workspaces import open_workspace
 from ralph_ls.engine.parallel import lane_setup
-from ralph_ls.engine.parallel.effect_runner import repair_words
+from ralph_ls.engine.parallel.lane_merge import repair_words
 from ralph_ls.engine.parallel.lane_starter import LaneOrder
 from ralph_ls.engine.parallel.lane_worktree import (
     LaneTree,

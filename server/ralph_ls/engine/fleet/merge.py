@@ -17,7 +17,7 @@ from ralph_ls.engine.fleet.attempt import SecretInCommit, require_no_secrets
 from ralph_ls.engine.fleet.mirror import RefMoved, ref_word, work_ref
 from ralph_ls.engine.fleet.place import Repository, WorkerPlace
 from ralph_ls.engine.fleet.workspaces import open_workspace
-from ralph_ls.engine.parallel.effect_runner import validate_merged
+from ralph_ls.engine.parallel.lane_merge import MergeProcesses, validate_merged
 from ralph_ls.engine.parallel.lane_worktree import LaneTree, make_lane
 from ralph_ls.engine.parallel.merge_branch import MergeBranch
 from ralph_ls.protocol.errors import RalphError
@@ -115,11 +115,7 @@ def _try_once(place: WorkerPlace, repository: Repository, row: Any) -> None:
         raise RepairNeeded(f"conflict markers are left in {', '.join(marked[:3])}")
     run_git(tree.root, "reset", "--quiet", "--hard", rebased.head)
     run_git(tree.root, "clean", "-ffdq")
-    refused = asyncio.run(
-        validate_merged(
-            workspace, onto, rebased.head, keep=[], is_stopping=place.is_stopping.is_set
-        )
-    )
+    refused = asyncio.run(validate_merged(workspace, onto, rebased.head, MergeProcesses()))
     if place.is_stopping.is_set():
         return
     if refused is not None:

@@ -28,6 +28,7 @@ from ralph_ls.engine.iteration.launch import (
     leave_sandbox,
     prompt_of,
 )
+from ralph_ls.engine.iteration.lessons import RunLessons
 from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
 from ralph_ls.engine.process import running_process
 from ralph_ls.engine.process.streams import OutputLimit, emit_output_cut
@@ -60,11 +61,13 @@ class AgentProcess:
         *,
         clock: Clock,
         inspector: WorktreeInspector,
+        lessons: RunLessons,
         emit: Callable[[AnnouncementDone], None] | None,
         keeper: TreeKeeper,
     ) -> None:
         self._workspace = workspace
         self._inspector = inspector
+        self._lessons = lessons
         self._emit = emit
         self._keeper = keeper
         self._notices = Notices()
@@ -87,6 +90,7 @@ class AgentProcess:
         Raises a ``RalphError`` where the agent cannot be started.
         """
         self._is_stopping = False
+        effect = replace(effect, context=self._lessons.with_lessons(effect.context))
         prompt = prompt_of(self._workspace, effect, plan)
         if prompt.passed_over is not None:
             self._notices.add("prompt-passed-over", prompt.passed_over)
@@ -128,12 +132,15 @@ class AgentProcess:
         self._process = None
 
     async def check_approvals(self) -> None:
-        """Remove approvals that appeared during the run, and report them."""
-        self._report(await asyncio.to_thread(remove_added_approvals, self._workspace))
+        """Remove approvals and lessons that appeared during the run, and report them."""
+        self._report(await asyncio.to_thread(self._remove_added))
+
+    def _remove_added(self) -> tuple[AnnouncementDone, ...]:
+        return (*remove_added_approvals(self._workspace), *self._lessons.remove_added())
 
     def finish(self) -> None:
         """Check approvals for the last time; blocks."""
-        self._report(remove_added_approvals(self._workspace))
+        self._report(self._remove_added())
 
     def close(self) -> None:
         """Close messages and logs."""
@@ -174,9 +181,10 @@ class AgentProcess:
         ended = await started.wait()
         if self._hook_socket is not None:
             await self._hook_socket.close()
-        if problem := await asyncio.to_thread(leave_box):
+        in_box = self._workspace.sandbox.box is not None
+        if in_box and (problem := await asyncio.to_thread(leave_box)):
             self._notices.add("sandbox-left", problem)
-        if self._workspace.sandbox.box is not None:
+        if in_box:
             # The system ends all processes of a box with its first one; any that is still listed
             # was ended already.
             ended = replace(ended, leftovers=0)
@@ -184,13 +192,18 @@ class AgentProcess:
         self._process = None
         await self.check_approvals()
         self._log_messages(self.output.end())
-        if problem := await asyncio.to_thread(leave_sandbox, self._workspace, ended):
+        if problem := await asyncio.to_thread(self._settle, ended, start):
             self._notices.add("sandbox-not-ended", problem)
-        await asyncio.to_thread(self.locks.settle, start)
         if ended.write_error is not None:
             self._notices.add("log-not-written", ended.write_error)
         self._emit_end(ended)
         return emit_agent_end(ended)
+
+    def _settle(self, ended: running_process.ProcessExit, start: int) -> str | None:
+        """End what is left in a sandbox, and settle its git locks; what went wrong, in words."""
+        problem = leave_sandbox(self._workspace, ended)
+        self.locks.settle(start)
+        return problem
 
     def _emit_end(self, ended: running_process.ProcessExit) -> None:
         """Name the processes that were left running, and the output that no log keeps."""

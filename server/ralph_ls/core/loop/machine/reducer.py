@@ -218,6 +218,7 @@ def _report_new(draft: StepDraft, given: Started) -> None:
             config=facts.config,
             overrides=facts.overrides,
             counts=facts.counts,
+            ends_at=facts.ends_at,
             choices=facts.choices,
             settings_digest=facts.settings_digest,
         )
@@ -239,6 +240,7 @@ def _report_resumed(draft: StepDraft, given: Resumed) -> None:
             overrides=facts.overrides,
             counts=facts.counts,
             orphans_ended=given.orphans_ended,
+            ends_at=facts.ends_at,
             choices=facts.choices,
             settings_digest=facts.settings_digest,
             users=given.users or None,
@@ -340,6 +342,7 @@ def _begin_iteration(draft: StepDraft, given: Prepared) -> None:
             counts=given.plan.counts,
             baseline=given.baseline,
             attempts=_changed_attempts(draft.run, given),
+            lessons=given.lessons,
         )
     )
     draft.mark_iteration_begun()
