@@ -21,7 +21,7 @@ from tests.unit.cli.shell_agents import IDLER
 NO_OUTPUT = {"serve"}
 """It prints nothing itself, and works wherever it is started."""
 
-ANYWHERE = {"read", "simulate", "demo", "help", "hook", "doctor", "notify", "ps", "inbox"}
+ANYWHERE = {"read", "simulate", "demo", "help", "hook", "mcp", "doctor", "notify", "ps", "inbox"}
 """They work outside a repository, too."""
 
 SHOWN = [verb for verb in VERBS if verb not in NO_OUTPUT]
@@ -84,7 +84,7 @@ class TestHelp:
         assert said.code == 0
         assert f"\nUsage: ralph {verb} " in said.out
         # What a hook says is for a program anyhow, and help and reports are for people.
-        assert ("--json" in said.out) is (verb not in {"attach", "help", "hook", "report"})
+        assert ("--json" in said.out) is (verb not in {"attach", "help", "hook", "mcp", "report"})
         assert "--run-id" not in said.out
 
     def test_help_of_a_verb_is_its_page(self, ralph: Ralph, tmp_path: Path) -> None:
