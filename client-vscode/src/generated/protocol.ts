@@ -672,7 +672,13 @@ export interface Config {
   readonly cooldown: number;
   /** How long to wait at the agent's usage limit, if it does not report when that resets. */
   readonly limitWait: number;
+  /**
+   * How long to wait in a row for a usage limit, or an overloaded or unreachable model. A wait
+   * that would be longer ends the run, which can be resumed later; 0 for no limit.
+   */
+  readonly maxWait: number;
   readonly retry: RetryConfig;
+  readonly run: RunConfig;
   /**
    * Context window of the agent's model in tokens, for the notices at 50, 70 and 90 %, if the
    * agent does not report it. Unset: what is known of the model, else 200000.
@@ -3092,6 +3098,15 @@ export interface RunChoices {
   readonly sandboxProblem?: string;
 }
 
+/** When a run may work. */
+export interface RunConfig {
+  /**
+   * Local time after which no iteration begins, such as `07:00`: the next one after the run
+   * starts or is resumed. A wait that would pass it ends the run. Empty: none.
+   */
+  readonly until: string;
+}
+
 /** The run is over, for one named reason. */
 export interface RunEnded {
   readonly v: number;
@@ -3141,6 +3156,8 @@ export interface RunResumed {
    * nothing before the remote has them.
    */
   readonly held?: readonly string[];
+  /** When the allowed hours are over (`run.until`); Absent: never. */
+  readonly endsAt?: string;
   readonly choices?: RunChoices;
   /**
    * BLAKE2b of `settings.json` beside the journal, which has these settings in full; Absent: the
@@ -3170,6 +3187,8 @@ export interface RunStarted {
   readonly overrides: Readonly<Record<string, unknown>>;
   /** The plan at the start. */
   readonly counts: PlanCountsView;
+  /** When the allowed hours are over (`run.until`); Absent: never. */
+  readonly endsAt?: string;
   /** Who chose what; Absent: written by an engine that did not record it. */
   readonly choices?: RunChoices;
   /**
@@ -3197,6 +3216,10 @@ export interface RunState {
   readonly phaseReason?: string;
   readonly phaseSince?: string;
   readonly until?: string;
+  /** When its allowed hours are over; no iteration begins after that. */
+  readonly endsAt?: string;
+  /** How long it has waited in a row for its agent, without an iteration that had a result. */
+  readonly waitedSeconds: number;
   readonly startedAt?: string;
   /** Engine time so far, without parking, pausing and time without an engine. */
   readonly activeSeconds: number;

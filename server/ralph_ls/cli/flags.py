@@ -96,6 +96,24 @@ MaxTime = Annotated[
         show_default="no limit",
     ),
 ]
+MaxWait = Annotated[
+    str | None,
+    typer.Option(
+        "--max-wait",
+        metavar="TIME",
+        help="End instead of waiting longer than this for the agent, such as 2h.",
+        show_default="one day",
+    ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="HH:MM",
+        help="Begin no iteration after this time of day, such as 07:00.",
+        show_default="no limit",
+    ),
+]
 MaxCost = Annotated[
     float | None,
     typer.Option(

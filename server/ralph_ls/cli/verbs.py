@@ -259,6 +259,18 @@ VERBS: Mapping[str, VerbEntry] = {
         USER_ONLY,
         ("ralph skip 7  # the ids are in: ralph plan",),
     ),
+    "pr": VerbEntry(
+        Group.STEER,
+        "Push what a parallel run merged, and open pull requests",
+        "runs.pull_request",
+        "pull_request_verb",
+        UNLESS_DRY_RUN,
+        (
+            "ralph pr  # one for the branch of the last run",
+            "ralph pr --each --draft  # one a task, each based on the one before",
+            "ralph pr --dry-run  # show what would be pushed",
+        ),
+    ),
     "attach": VerbEntry(
         Group.STEER,
         "Open an iteration's session in the agent's own program",

@@ -51,6 +51,7 @@ NOT_LOADED = {
     "export": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "logs": (*ROWS, *PLANS, *SETTINGS),
     "attach": (*ROWS, *PLANS),
+    "pr": (*DECODERS, *ROWS, *SETTINGS),
     "ps": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "inbox": (*DECODERS, *ROWS, *PLANS),
     "notify": (*STATE, *PLANS, *DECODERS, *ROWS, *SETTINGS, "ralph_ls.engine"),

@@ -73,6 +73,7 @@ class RalphScreen(App[ScreenEnd]):
             Binding(key, f"order('{name}')", show=False)
             for key, name in {
                 "p": "pause_or_continue",
+                "c": "end_wait",
                 "s": "stop",
                 "S": "stop_now",
                 "n": "note",

@@ -33,6 +33,7 @@ HINT = "p pause · s stop · a answer · n note · l log · f full screen · ? a
 
 HELP = (
     ("p", "pause after this iteration, or continue"),
+    ("c", "end the wait, and continue now"),
     ("s", "stop after this iteration"),
     ("S", "stop now, in the middle of its work"),
     ("a", "answer the open question"),
@@ -167,6 +168,12 @@ class KeyActions:
         found = self._require_live()
         is_held = found.state.phase in {Phase.PAUSED, Phase.PARKED}
         self._order("resume" if is_held or found.state.pause_requested else "pause")
+
+    def end_wait(self) -> None:
+        found = self._require_live()
+        if found.state.phase is not Phase.WAITING:
+            raise RalphError("the run is not waiting")
+        self._order("resume")
 
     def stop(self) -> None:
         self._order("stop")
@@ -322,6 +329,7 @@ _ENDS: Mapping[str, str] = {"s": "stop", "S": "stop-now"}
 
 _ACTIONS: Mapping[str, Callable[[KeyActions], None]] = {
     "p": KeyActions.pause_or_continue,
+    "c": KeyActions.end_wait,
     "s": KeyActions.stop,
     "S": KeyActions.stop_now,
     "a": KeyActions.answer,

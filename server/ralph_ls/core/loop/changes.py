@@ -78,6 +78,8 @@ class RunChanges(TypedDict, total=False):
     phase_reason: str | None
     phase_since: Timestamp | None
     until: Timestamp | None
+    ends_at: Timestamp | None
+    waited_seconds: float
     started_at: Timestamp | None
     active_seconds: float
     start: int

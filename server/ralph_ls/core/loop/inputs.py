@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from pydantic import JsonValue
@@ -148,6 +149,8 @@ class EngineFacts:
     notices: tuple[Notice, ...] = ()
     notes: tuple[PendingNote, ...] = ()
     resets: tuple[PendingReset, ...] = ()
+    ends_at: datetime | None = None
+    """When the allowed hours are over; None: never."""
     choices: RunChoices | None = None
     settings_digest: str | None = None
     """Of the file that has ``config`` in full; None: there is none."""

@@ -25,6 +25,7 @@ from ralph_ls.protocol.run.events import (
     QuestionAsked,
     RunEnded,
     TaskSetAside,
+    WaitEnded,
     WaitStarted,
     Warned,
 )
@@ -94,6 +95,9 @@ def _occasion(event: EventBase, before: RunState, after: RunState) -> Notificati
             return Notification(event=NotifyEvent.SET_ASIDE, text=reason, task=task)
         case WaitStarted(reason=reason, until=until) if reason == USAGE_LIMIT_WAIT:
             text = f"The agent's usage limit resets at {until:%Y-%m-%d %H:%M} UTC"
+            return Notification(event=NotifyEvent.USAGE_LIMIT, text=text)
+        case WaitEnded(reason=reason) if reason == USAGE_LIMIT_WAIT:
+            text = "The wait for the agent's usage limit is over; the run continues"
             return Notification(event=NotifyEvent.USAGE_LIMIT, text=text)
         case Warned(code=code, message=message) if code in APPROVAL_CODES:
             return Notification(event=NotifyEvent.APPROVAL, text=message, command="ralph allow")

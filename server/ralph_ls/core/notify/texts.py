@@ -27,7 +27,7 @@ HEADLINES = {
     NotifyEvent.REVIEW_POINT: "A review is due",
     NotifyEvent.APPROVAL: "Ralph needs your approval",
     NotifyEvent.SET_ASIDE: "A task was set aside",
-    NotifyEvent.USAGE_LIMIT: "Ralph waits for the usage limit",
+    NotifyEvent.USAGE_LIMIT: "The agent's usage limit",
     NotifyEvent.COST: "Ralph has used more money",
     NotifyEvent.COMPLETE: "Ralph is done",
     NotifyEvent.LIMIT: "Ralph reached a limit",

@@ -12,6 +12,7 @@ in such a sandbox: no hooks, no state, no variables. See docs/rules.md#sandbox.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 import shutil
 import subprocess
@@ -169,6 +170,7 @@ def _split(path: str) -> list[str]:
     return path.split(os.pathsep) if path else []
 
 
+@functools.lru_cache(maxsize=256)
 def _real(path: str) -> str:
     """A comparable form of a path; empty for an empty one, which would be the current folder."""
     return os.path.normcase(os.path.realpath(path)) if path else ""

@@ -209,9 +209,10 @@ class AgentProcess:
         self.tools.close()
         if self._hook_socket is not None:
             await self._hook_socket.close()
-        if problem := await asyncio.to_thread(leave_box):
+        in_box = self._workspace.sandbox.box is not None
+        if in_box and (problem := await asyncio.to_thread(leave_box)):
             self._notices.add("sandbox-left", problem)
-        if self._workspace.sandbox.box is not None:
+        if in_box:
             # The system ends all processes of a box with its first one; any that is still listed
             # was ended already.
             ended = replace(ended, leftovers=0)
@@ -219,13 +220,18 @@ class AgentProcess:
         self._process = None
         await self.check_approvals()
         self._log_messages(self.output.end())
-        if problem := await asyncio.to_thread(leave_sandbox, self._workspace, ended):
+        if problem := await asyncio.to_thread(self._settle, ended, start):
             self._notices.add("sandbox-not-ended", problem)
-        await asyncio.to_thread(self.locks.settle, start)
         if ended.write_error is not None:
             self._notices.add("log-not-written", ended.write_error)
         self._emit_end(ended)
         return emit_agent_end(ended)
+
+    def _settle(self, ended: running_process.ProcessExit, start: int) -> str | None:
+        """End what is left in a sandbox, and settle its git locks; what went wrong, in words."""
+        problem = leave_sandbox(self._workspace, ended)
+        self.locks.settle(start)
+        return problem
 
     def _emit_end(self, ended: running_process.ProcessExit) -> None:
         """Name the processes that were left running, and the output that no log keeps."""

@@ -114,28 +114,33 @@ class IterationWork:
         if refreshed is not None:
             effect = replace(effect, reuse=False)
         baseline, text = await self._tree_and_plan(effect)
-        await asyncio.to_thread(self._guard.remember, text)
-        self._plan.remember(text)
-        self._plan.steps.begin(text, self._source.counts(text).total)
-        is_first = run.start == 0
-        unwell = await asyncio.to_thread(self._health.check, baseline, is_first=is_first)
-        facts = self._plan.facts(text, effect, run, self._plan.names.renamed)
-        facts = await asyncio.to_thread(self._guard.with_offence, facts, text)
-        return Prepared(
-            baseline=baseline,
-            plan=facts,
+        prepared = await asyncio.to_thread(self._prepared, effect, run, baseline, text)
+        return replace(
+            prepared,
             left_out=(*ordered.skip, *ordered.skipped),
             attempts=counted,
             attempts_before=known,
-            mode=self._source.mode(text, facts, run),
             locked=locked,
-            must_claim=facts.next_task is not None
-            and self._source.must_claim(text, facts.next_task),
-            notices=(
-                *unwell,
-                *(refreshed or ()),
-                *await asyncio.to_thread(self._source.remarks, text, report_changes=False),
-            ),
+            notices=(*(refreshed or ()), *prepared.notices),
+        )
+
+    def _prepared(
+        self, effect: PrepareIteration, run: RunState, baseline: Baseline, text: str
+    ) -> Prepared:
+        """The iteration's task and the state of the repository, by tree and plan; blocks."""
+        self._guard.remember(text)
+        self._plan.remember(text)
+        self._plan.steps.begin(text, self._source.counts(text).total)
+        unwell = self._health.check(baseline, is_first=run.start == 0)
+        facts = self._plan.facts(text, effect, run, self._plan.names.renamed)
+        facts = self._guard.with_offence(facts, text)
+        task = facts.next_task
+        return Prepared(
+            baseline=baseline,
+            plan=facts,
+            mode=self._source.mode(text, facts, run),
+            must_claim=task is not None and self._source.must_claim(text, task),
+            notices=(*unwell, *self._source.remarks(text, report_changes=False)),
         )
 
     async def _tree_and_plan(self, effect: PrepareIteration) -> tuple[Baseline, str]:
@@ -172,10 +177,7 @@ class IterationWork:
 
     async def _begin(self, effect: LaunchAgent, run: RunState) -> None:
         """Record what must be known of an iteration whose engine dies from here on."""
-        if run.current is not None:
-            base = run.current.started.baseline
-            await asyncio.to_thread(self._rollback.remember, effect.start, base)
-        await asyncio.to_thread(self._source.started, effect, run, self._plan.open_text)
+        await asyncio.to_thread(self._record_start, effect, run)
         self.log.begin(
             effect.start,
             effect.iteration,
@@ -185,7 +187,12 @@ class IterationWork:
             task=effect.context.task_id or None,
             tries=run.tries,
         )
-        await asyncio.to_thread(self._plan.attempts.begin, run)
+
+    def _record_start(self, effect: LaunchAgent, run: RunState) -> None:
+        if run.current is not None:
+            self._rollback.remember(effect.start, run.current.started.baseline)
+        self._source.started(effect, run, self._plan.open_text)
+        self._plan.attempts.begin(run)
 
     def hold_clocks(self) -> None:
         """The agent waits for the user, which takes no time of its limits."""

@@ -144,8 +144,7 @@ class IterationReader:
     async def read(self, effect: ReadIteration, run: RunState) -> IterationRead:
         """Read what the agent reported and what changed since the iteration's baseline."""
         self.last.exit = None if run.current is None else run.current.exit
-        output = await asyncio.to_thread(self._agent.output.read, effect, run)
-        unblocked = await asyncio.to_thread(self._guard.unblock_git, effect.start)
+        output, unblocked = await asyncio.to_thread(self._read_output, effect, run)
         inherited = await self._inherit(effect, run, output.touched)
         if inherited is not None and inherited.ownership.is_disputed:
             return IterationRead(ownership=inherited.ownership)
@@ -169,7 +168,13 @@ class IterationReader:
         plan_text = ended.current_plan if ended.is_plan_users else verified.text
         self.last.after = (ended.after, plan_text)
         self.last.inherited = ended.inherited
-        return await self._result(ended, found, tasks, verified, plan_text)
+        return await asyncio.to_thread(self._result, ended, found, tasks, verified, plan_text)
+
+    def _read_output(
+        self, effect: ReadIteration, run: RunState
+    ) -> tuple[AgentOutput, GuardRestoration]:
+        """Read the agent's output, and make git usable where the agent blocked it; blocks."""
+        return self._agent.output.read(effect, run), self._guard.unblock_git(effect.start)
 
     async def _restore_and_look(
         self,
@@ -254,7 +259,7 @@ class IterationReader:
         finally:
             self._agent.forget_process()
 
-    async def _result(
+    def _result(
         self,
         ended: _EndedIteration,
         found: Changes,
@@ -269,8 +274,7 @@ class IterationReader:
         else:
             left = inherited.left
         refuted = {one.task.id for one in verified.verifications if one.failed}
-        found = await asyncio.to_thread(
-            self._inspector.kinds,
+        found = self._inspector.kinds(
             replace(
                 found,
                 advanced=self._plan.advance(ended.plan, {*tasks.closed} - refuted),
@@ -313,16 +317,16 @@ class IterationReader:
             reviewed=self._reviewed(ended),
             renamed=tasks.renamed,
             verified=verified.verifications,
-            plan=await asyncio.to_thread(self._guard.with_offence, facts, plan_text),
+            plan=self._guard.with_offence(facts, plan_text),
             ownership=Ownership() if inherited is None else inherited.ownership,
             left=left,
             halt=load_halt_files(workspace.root, workspace.config.paths),
             must_validate=is_due,
             reverted=ended.restoration.reverted,
-            notices=(*notices, *await self._notices(ended, found, tasks, verified)),
+            notices=(*notices, *self._notices(ended, found, tasks, verified)),
         )
 
-    async def _notices(
+    def _notices(
         self,
         ended: _EndedIteration,
         found: Changes,
@@ -337,7 +341,7 @@ class IterationReader:
             *emit_denials(ended.output),
             *self._agent.operations.notices(),
             *emit_user_commits(found),
-            *await asyncio.to_thread(self._source.remarks, ended.plan, report_changes=True),
+            *self._source.remarks(ended.plan, report_changes=True),
             *tasks.notices,
             *verified.notices,
             *emit_plan_edits(tasks.edits, tasks.done),

@@ -22,6 +22,7 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
+from ralph_ls.core.loop.rules.waits import end_of_hours
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.redaction.secret_names import secrets_of_addresses
 from ralph_ls.engine.agent.description import Agent
@@ -35,7 +36,7 @@ from ralph_ls.engine.agent.run_agents import (
     secrets_around,
 )
 from ralph_ls.engine.agent.selection import with_agent
-from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.clock import Clock, SystemClock
 from ralph_ls.engine.delivery.git_delivery import emit_no_remote, require_deliverable
 from ralph_ls.engine.git import worktree_state
 from ralph_ls.engine.iteration.inherited_changes import (
@@ -342,6 +343,7 @@ def _facts(
         branch=head.branch,
         head=head.commit,
         halt=load_halt_files(workspace.root, config.paths),
+        ends_at=end_of_hours(config.run.until, SystemClock().local()),
         choices=choices_of(
             settings, workspace.agents, workspace.root, head.branch, workspace.sandbox
         ),

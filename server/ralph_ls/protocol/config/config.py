@@ -24,12 +24,16 @@ from ralph_ls.protocol.config.tables import (
     PriceConfig,
     RetryConfig,
     ReviewPointsConfig,
+    RunConfig,
     SignalWord,
     StateConfig,
     TreePath,
     names_a_branch,
 )
 from ralph_ls.protocol.plan import FORMS, read_reference
+
+LONGEST_WAIT = 86400.0
+"""A day, in seconds."""
 
 MAX_REQUEST = 1 << 18
 """Longest text of a request: an agent reads all of it in every iteration."""
@@ -417,7 +421,13 @@ class Config(StrictWireModel):
     """Pause between two iterations."""
     limit_wait: Duration = 300.0
     """How long to wait at the agent's usage limit, if it does not report when that resets."""
+    max_wait: Duration = Field(default=LONGEST_WAIT, exclude_if=lambda wait: wait == LONGEST_WAIT)
+    """How long to wait in a row for a usage limit, or an overloaded or unreachable model. A wait
+    that would be longer ends the run, which can be resumed later; 0 for no limit."""
     retry: RetryConfig = RetryConfig.model_construct()
+    run: RunConfig = Field(
+        default=RunConfig.model_construct(), exclude_if=lambda run: run == RunConfig()
+    )
     context_window: int | None = Field(default=None, ge=1)
     """Context window of the agent's model in tokens, for the notices at 50, 70 and 90 %, if the
     agent does not report it. Unset: what is known of the model, else 200000."""

@@ -312,6 +312,34 @@ class PriceConfig(StrictWireModel):
     """Dollars for output."""
 
 
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+
+
+def clock_minutes(text: str) -> int | None:
+    """The minute of the day in ``07:00``; None for anything else."""
+    found = _CLOCK.fullmatch(text.strip())
+    return None if found is None else int(found[1]) * 60 + int(found[2])
+
+
+def _names_a_clock_time(text: str) -> str:
+    """The text as it is; raises ValueError where it is neither empty nor a time of day."""
+    if text and clock_minutes(text) is None:
+        raise ValueError(f'{text!r} is not a time of day; write such as "07:00"')
+    return text
+
+
+ClockTime = Annotated[str, AfterValidator(_names_a_clock_time)]
+"""A time of day, such as ``07:00``, or an empty text."""
+
+
+class RunConfig(StrictWireModel):
+    """When a run may work."""
+
+    until: ClockTime = ""
+    """Local time after which no iteration begins, such as ``07:00``: the next one after the run
+    starts or is resumed. A wait that would pass it ends the run. Empty: none."""
+
+
 class RetryConfig(StrictWireModel):
     """Waits while the agent's model is overloaded or unreachable; each is twice the one before."""
 

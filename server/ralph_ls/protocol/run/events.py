@@ -201,6 +201,8 @@ class RunStarted(EventBase):
     """Dotted snake_case key to value: what flags set; a resumed run keeps them."""
     counts: PlanCountsView = PlanCountsView.model_construct()
     """The plan at the start."""
+    ends_at: Timestamp | None = None
+    """When the allowed hours are over (``run.until``); None: never."""
     choices: RunChoices | None = None
     """Who chose what; None: written by an engine that did not record it."""
     settings_digest: str | None = None
@@ -228,6 +230,8 @@ class RunResumed(EventBase):
     held: tuple[str, ...] | None = None
     """Commits that were made when no engine ran: they are the user's to push, and the loop pushes
     nothing before the remote has them."""
+    ends_at: Timestamp | None = None
+    """When the allowed hours are over (``run.until``); None: never."""
     choices: RunChoices | None = None
     settings_digest: str | None = None
     """BLAKE2b of ``settings.json`` beside the journal, which has these settings in full; None:

@@ -324,6 +324,10 @@ class RunState(WireModel):
     phase_reason: str | None = None
     phase_since: Timestamp | None = None
     until: Timestamp | None = None
+    ends_at: Timestamp | None = Field(default=None, exclude_if=lambda at: at is None)
+    """When its allowed hours are over; no iteration begins after that."""
+    waited_seconds: float = Field(default=0.0, exclude_if=lambda seconds: not seconds)
+    """How long it has waited in a row for its agent, without an iteration that had a result."""
     started_at: Timestamp | None = None
     active_seconds: float = 0.0
     """Engine time so far, without parking, pausing and time without an engine."""

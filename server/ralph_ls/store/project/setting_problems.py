@@ -33,6 +33,8 @@ FLAGS: Mapping[str, str] = {
     "max_stuck": "--max-stuck",
     "timeouts.iteration": "--timeout",
     "max_duration": "--max-time",
+    "max_wait": "--max-wait",
+    "run.until": "--until",
     "max_cost_usd": "--max-cost",
     "max_tokens": "--max-tokens",
     "on_halt": "--on-halt",

@@ -117,9 +117,8 @@ class EngineLock:
     def claim(self, owner: LockOwner) -> None:
         """Record the owner of the lock; call it only while holding it."""
         self._owner = owner
-        data = owner.model_dump_json(by_alias=True).encode() + b"\n"
         for folder in (self._git_dir, *self._state):
-            write_atomic(folder / OWNER, data, mode=PRIVATE_FILE)
+            write_atomic(folder / OWNER, _owner_bytes(owner), mode=PRIVATE_FILE)
 
     def renew(self) -> tuple[Path, ...]:
         """Lock files again that were deleted or replaced; returns those files.
@@ -142,10 +141,11 @@ class EngineLock:
             self._held[path] = again
             lost.append(path)
         if self._owner is not None and self._git_dir.is_dir():
-            self._require_no_other()
+            claimed = _owner_bytes(self._owner)
             folders = (self._git_dir, *(one for one in self._state if one.is_dir()))
-            gone = [folder / OWNER for folder in folders if read_owner(folder) != self._owner]
+            gone = [folder / OWNER for folder in folders if _read_bytes(folder) != claimed]
             if gone:
+                self._require_no_other()
                 self.claim(self._owner)
                 lost += gone
         return tuple(lost)
@@ -181,15 +181,23 @@ def read_owner(folder: Path) -> LockOwner | None:
 
     None where there never was one, or it is unreadable.
     """
-    try:
-        data = read_if_there(folder / OWNER)
-    except IrregularFile:
-        return None
+    data = _read_bytes(folder)
     if data is None:
         return None
     try:
         return LockOwner.model_validate_json(data)
     except ValidationError:
+        return None
+
+
+def _owner_bytes(owner: LockOwner) -> bytes:
+    return owner.model_dump_json(by_alias=True).encode() + b"\n"
+
+
+def _read_bytes(folder: Path) -> bytes | None:
+    try:
+        return read_if_there(folder / OWNER)
+    except IrregularFile:
         return None
 
 

@@ -93,6 +93,12 @@ def test_a_question_with_its_options_and_the_command(on_halt: str, command: str)
             "",
         ),
         (
+            e.WaitEnded(**STAMP, reason="limit"),
+            NotifyEvent.USAGE_LIMIT,
+            "The wait for the agent's usage limit is over; the run continues",
+            "",
+        ),
+        (
             e.Warned(**STAMP, code="verify-not-allowed", message="not approved"),
             NotifyEvent.APPROVAL,
             "not approved",

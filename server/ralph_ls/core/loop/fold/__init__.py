@@ -51,6 +51,7 @@ from ralph_ls.protocol.run.events import (
     RunResumed,
     RunStarted,
     UnknownEvent,
+    WaitEnded,
     WaitStarted,
 )
 from ralph_ls.protocol.run.state import NoteView, RunState
@@ -110,7 +111,7 @@ def _changes(state: RunState, event: EventBase) -> RunChanges:
     match event:
         case RunResumed():
             return {**changes_of_run(state, event), **resumed_changes(state, event)}
-        case RunStarted() | PhaseChanged() | WaitStarted() | RunEnded():
+        case RunStarted() | PhaseChanged() | WaitStarted() | WaitEnded() | RunEnded():
             return changes_of_run(state, event)
         case IterationStarted() | AgentStarted() | AgentExited() | IterationEnded():
             return changes_of_iteration(state, event)

@@ -132,6 +132,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
         "calls": budget.calls_after_iteration(state, event),
         "crashes": event.crashes,
         "overloads": failure_policy.overloads_after(state, event),
+        "waited_seconds": failure_policy.waited_after(state, event),
         "agents_out": failure_policy.unavailable_after_iteration(state.agents_out, event.agent_out),
         "recommendation": event.recommendation,
         "verdict": event.verdict,

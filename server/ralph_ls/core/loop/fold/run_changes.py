@@ -13,6 +13,7 @@ from ralph_ls.core.loop.changes import (
 )
 from ralph_ls.core.loop.evidence.repetition import REPETITION_RESET
 from ralph_ls.core.loop.rules import attempts, failure_policy
+from ralph_ls.core.loop.rules.waits import AGENT_WAITS
 from ralph_ls.protocol.run.events import (
     BlockedRaised,
     BlockedResolved,
@@ -24,6 +25,7 @@ from ralph_ls.protocol.run.events import (
     RunEnded,
     RunResumed,
     RunStarted,
+    WaitEnded,
     WaitStarted,
 )
 from ralph_ls.protocol.run.state import Blocker, End, Question, RunState
@@ -38,7 +40,7 @@ RESET_TASK = "resetTask"
 
 def changes_of_run(
     state: RunState,
-    event: RunStarted | RunResumed | PhaseChanged | WaitStarted | RunEnded,
+    event: RunStarted | RunResumed | PhaseChanged | WaitStarted | WaitEnded | RunEnded,
 ) -> RunChanges:
     """The changes of an event that starts, moves or ends the run."""
     match event:
@@ -48,6 +50,8 @@ def changes_of_run(
             return _phase_changed(event)
         case WaitStarted(until=until):
             return {"until": until}
+        case WaitEnded(reason=reason):
+            return _wait_ended(state, event) if reason in AGENT_WAITS else {}
         case _:
             return _run_ended(state, event)
 
@@ -66,6 +70,8 @@ def _engine_started(event: RunStarted | RunResumed) -> RunChanges:
         "phase": Phase.STARTING,
         "phase_reason": None,
         "phase_since": event.at,
+        "ends_at": event.ends_at,
+        "waited_seconds": 0.0,
     }
     if isinstance(event, RunStarted):
         changes |= {
@@ -128,6 +134,12 @@ def _phase_changed(event: PhaseChanged) -> RunChanges:
     if event.phase is Phase.PARKED:
         changes["verdict"] = None
     return changes
+
+
+def _wait_ended(state: RunState, event: WaitEnded) -> RunChanges:
+    since = state.phase_since
+    waited = 0.0 if since is None else max(0.0, (event.at - since).total_seconds())
+    return {"waited_seconds": round(state.waited_seconds + waited, 3)}
 
 
 def _run_ended(state: RunState, event: RunEnded) -> RunChanges:

@@ -224,6 +224,7 @@ def _report_new(draft: StepDraft, given: Started) -> None:
             config=facts.config,
             overrides=facts.overrides,
             counts=facts.counts,
+            ends_at=facts.ends_at,
             choices=facts.choices,
             settings_digest=facts.settings_digest,
         )
@@ -245,6 +246,7 @@ def _report_resumed(draft: StepDraft, given: Resumed) -> None:
             overrides=facts.overrides,
             counts=facts.counts,
             orphans_ended=given.orphans_ended,
+            ends_at=facts.ends_at,
             choices=facts.choices,
             settings_digest=facts.settings_digest,
             users=given.users or None,

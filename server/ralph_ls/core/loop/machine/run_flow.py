@@ -27,8 +27,10 @@ from ralph_ls.core.loop.rules.waits import (
     BY_REVIEW_POINT,
     REVIEW,
     WAIT_SUBJECTS,
+    hours_over,
     parked_words,
     stuck_words,
+    unbearable_wait,
 )
 from ralph_ls.core.loop.state import Awaits, StepDraft
 from ralph_ls.core.prompt.template import PromptContext
@@ -195,7 +197,10 @@ def wait_for_agent(draft: StepDraft, held: AgentHold, *, since: datetime) -> Non
 
 
 def wait_until(draft: StepDraft, reason: str, until: datetime) -> None:
-    """Wait without the user, visibly."""
+    """Wait without the user, visibly; end where that would take too long."""
+    if message := unbearable_wait(draft.run, reason, until, draft.now):
+        end_run(draft, EndReason.LIMIT, message)
+        return
     draft.emit(WaitStarted(**draft.stamp, reason=reason, until=until))
     draft.emit(PhaseChanged(**draft.stamp, phase=Phase.WAITING, reason=reason, until=until))
     draft.order(WaitUntil(until=until))
@@ -335,6 +340,8 @@ def complete_without_agent(run: RunState, plan: PlanFacts) -> str | None:
 def _budget_used_up(draft: StepDraft) -> str | None:
     """Which budget is used up; a run that is resumed with one names the flags that raise them."""
     run = draft.run
+    if over := hours_over(run, draft.now):
+        return over
     message = budget.limit_reached(
         run.config, counted=run.counted, seconds=run.active_seconds, usage=run.usage
     )

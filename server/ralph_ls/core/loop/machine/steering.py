@@ -23,7 +23,14 @@ from ralph_ls.core.loop.fold.run_changes import RESET_TASK
 from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
 from ralph_ls.core.loop.machine import agent_calls, run_flow
 from ralph_ls.core.loop.rules import attempts
-from ralph_ls.core.loop.rules.waits import REVIEW, is_breaker_of, parked_words, stuck_words
+from ralph_ls.core.loop.rules.waits import (
+    REVIEW,
+    WAIT_SUBJECTS,
+    can_end_wait,
+    is_breaker_of,
+    parked_words,
+    stuck_words,
+)
 from ralph_ls.core.loop.state import MaybeIterationStamp, StepDraft
 from ralph_ls.protocol.run.commands import (
     Allow,
@@ -46,6 +53,7 @@ from ralph_ls.protocol.run.events import (
     PhaseChanged,
     QuestionAnswered,
     QuestionAsked,
+    WaitEnded,
 )
 from ralph_ls.protocol.run.state import Blocker, Question
 from ralph_ls.protocol.run.values import EndReason, Phase
@@ -271,6 +279,11 @@ def _resume(draft: StepDraft, command: Resume) -> None:
     elif run.phase is Phase.PAUSED:
         accept(draft, command, "the run continues")
         run_flow.next_or_hold(draft)
+    elif can_end_wait(run):
+        what = WAIT_SUBJECTS.get(run.phase_reason or "", "the cooldown")
+        accept(draft, command, f"the run continues without waiting any longer for {what}")
+        draft.emit(WaitEnded(**draft.stamp, reason=run.phase_reason or "cooldown"))
+        run_flow.prepare_iteration(draft, reuse=False)
     elif run.pause_requested:
         accept(draft, command, "the run will not pause")
     else:

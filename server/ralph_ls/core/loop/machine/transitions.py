@@ -150,8 +150,8 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
         Phase.WAITING: _row(
             Phase.WAITING,
             {
-                WaitElapsed: _to(Phase.PREPARING, Phase.WAITING),
-                CommandArrived: _to(Phase.WAITING, Phase.PAUSED, Phase.ENDED),
+                WaitElapsed: _to(Phase.PREPARING, Phase.WAITING, Phase.ENDED),
+                CommandArrived: _to(Phase.WAITING, Phase.PAUSED, Phase.PREPARING, Phase.ENDED),
             },
         ),
         Phase.PAUSED: _row(

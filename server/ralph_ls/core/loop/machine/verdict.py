@@ -22,7 +22,7 @@ from ralph_ls.core.loop.rules import gate as confirming
 from ralph_ls.core.loop.rules.failure_policy import LIMITS_OF_ITS_OWN, AgentHold, needs_user_words
 from ralph_ls.core.loop.rules.gate import ORDERS, GateResult, queue_is_empty
 from ralph_ls.core.loop.rules.validation import is_invalid, validation_fatal_words
-from ralph_ls.core.loop.rules.waits import stuck_words
+from ralph_ls.core.loop.rules.waits import hours_over, stuck_words
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config, GateRule, OnBlocked, OnTimeout
 from ralph_ls.protocol.run.events import AgentExited, Pushed
@@ -280,7 +280,7 @@ def _meaning(
         case EndReason.STUCK:
             return stuck_words(settlement.breaker, settlement.stuck_count, run.config)
         case _:
-            return budget.limit_reached(
+            return hours_over(run, now) or budget.limit_reached(
                 run.config,
                 counted=counted_iterations(run, settlement),
                 seconds=active_seconds(run, now),

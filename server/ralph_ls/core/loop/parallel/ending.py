@@ -10,6 +10,7 @@ from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.parallel.lanes import live_lanes
 from ralph_ls.core.loop.rules.budget import limit_reached
 from ralph_ls.core.loop.rules.lanes import active_lanes, branch_of_run
+from ralph_ls.core.loop.rules.waits import hours_over
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.protocol.config.config import OnHalt
@@ -81,7 +82,7 @@ def _end(draft: StepDraft) -> None:
     if not facts.counts.open_required and facts.counts.total:
         run_flow.end_run(draft, EndReason.COMPLETE, outcome(run))
         return
-    used_up = limit_reached(
+    used_up = hours_over(run, draft.now) or limit_reached(
         draft.config,
         counted=run.counted,
         seconds=active_seconds(run, draft.now),

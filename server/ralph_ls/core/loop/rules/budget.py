@@ -138,7 +138,7 @@ class _Budget:
         if not self.limit:
             return _RAISED_FROM_NOTHING
         total = self.limit * (floor(self.used / self.limit + 0.5) + 1)
-        return _flag_duration(total) if self.name == "duration" else amount_words(total)
+        return short_duration(total) if self.name == "duration" else amount_words(total)
 
 
 def _budgets(
@@ -163,8 +163,8 @@ def _budgets(
             flag="--max-iterations",
         )
     if (duration := config.max_duration) is not None:
-        end = f"reached the {_flag_duration(duration)} time limit"
-        shown = f"{_flag_duration(seconds)} of {_flag_duration(duration)}"
+        end = f"reached the {short_duration(duration)} time limit"
+        shown = f"{short_duration(seconds)} of {short_duration(duration)}"
         yield _amount("duration", seconds, duration, shown, end)
     if (max_tokens := config.max_tokens) is not None:
         tokens = tokens_of(usage) or 0
@@ -202,7 +202,7 @@ def _money(dollars: float) -> str:
     return f"${dollars:.2f}" if dollars >= 0.01 or not dollars else f"${amount_words(dollars)}"
 
 
-def _flag_duration(seconds: float) -> str:
+def short_duration(seconds: float) -> str:
     """``1h30m``, ``90s``: as a flag takes it."""
     if seconds < 1:
         return f"{amount_words(seconds * 1000)}ms"

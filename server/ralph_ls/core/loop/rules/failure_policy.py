@@ -76,6 +76,11 @@ def overloads_after(run: RunState, ended: IterationEnded) -> int:
     return run.overloads + 1 if is_one and ended.agent_out is None else 0
 
 
+def waited_after(run: RunState, ended: IterationEnded) -> float:
+    """Seconds of waits for an agent in a row; an iteration with a result ends the row."""
+    return run.waited_seconds if ended.outcome is Outcome.LIMITED else 0.0
+
+
 def unavailable_after_resume(known: tuple[AgentOut, ...]) -> tuple[AgentOut, ...]:
     """The agents that stay left out when a user resumes the run: those that become available again.
 

@@ -7,11 +7,15 @@ module.
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
+from ralph_ls.core.loop.rules.budget import short_duration
 from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.tables import clock_minutes
 from ralph_ls.protocol.run.state import Blocker, LaneView, RunState
-from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, LaneState
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, LaneState, Phase
 
 REVIEW = "review"
 """The reason of a run that is parked for a review; it is no reason to end.
@@ -54,6 +58,61 @@ WAIT_SUBJECTS = {
     "calls": "the limit of calls a minute",
 }
 """What a run waits for, by the reason of its phase."""
+
+AGENT_WAITS = frozenset({"limit", "retry", "unreachable"})
+"""Reasons of waits for the agent, which ``max_wait`` bounds."""
+
+
+def end_of_hours(until: str, now: datetime) -> datetime | None:
+    """The next time that the clock shows ``until``; ``now`` is local. None for an empty text."""
+    minutes = clock_minutes(until)
+    if minutes is None:
+        return None
+    end = now.replace(hour=minutes // 60, minute=minutes % 60, second=0, microsecond=0)
+    return end if end > now else end + timedelta(days=1)
+
+
+def hours_over(run: RunState, now: datetime) -> str | None:
+    """That the run's allowed hours are over; None while they are not."""
+    if run.ends_at is None or now < run.ends_at:
+        return None
+    return f"it is {run.config.run.until}, so no other iteration begins {BY_HOURS}"
+
+
+def unbearable_wait(run: RunState, reason: str, until: datetime, now: datetime) -> str | None:
+    """Why the run ends instead of waiting until then; None where it waits."""
+    what = WAIT_SUBJECTS.get(reason, reason)
+    seconds = (until - now).total_seconds()
+    if run.ends_at is not None and until >= run.ends_at:
+        how_long = short_duration(max(0.0, seconds))
+        return f"waiting for {what} takes {how_long}, past {run.config.run.until} {BY_HOURS}"
+    longest = run.config.max_wait
+    if reason not in AGENT_WAITS or not longest or run.waited_seconds + seconds <= longest:
+        return None
+    how_long = f"takes {short_duration(seconds)}"
+    if run.waited_seconds:
+        how_long = (
+            f"takes {short_duration(seconds)} more after {short_duration(run.waited_seconds)}"
+        )
+    allowed = f"at most {short_duration(longest)} are allowed {BY_LONGEST_WAIT}"
+    return f"waiting for {what} {how_long}; {allowed}"
+
+
+def is_ended_by_clock(run: RunState) -> bool:
+    """Whether the run ended at a limit that is none of its budgets: it can be resumed as it is."""
+    end = run.end
+    is_limit = end is not None and end.reason is EndReason.LIMIT
+    return end is not None and is_limit and end.message.endswith((BY_HOURS, BY_LONGEST_WAIT))
+
+
+BY_HOURS, BY_LONGEST_WAIT = "(run.until)", "(max_wait)"
+"""The last words of the message of a run that ended at its hours, or instead of a long wait."""
+
+
+def can_end_wait(run: RunState) -> bool:
+    """Whether the user may end the wait that the run is in, and have it continue now."""
+    return run.phase is Phase.WAITING and run.phase_reason != "calls"
+
 
 GIT_LOCKED = "git-locked"
 """The code of the warning about lock files that block the next iteration."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ralph_ls.core.loop.rules.waits import is_parked_for_user
+from ralph_ls.core.loop.rules.waits import can_end_wait, is_ended_by_clock, is_parked_for_user
 from ralph_ls.core.plan.queries import count_tasks
 from ralph_ls.core.views.model.document_context import (
     DocumentContext,
@@ -107,13 +107,22 @@ def is_pausing(context: DocumentContext) -> bool:
     return context.state is not None and context.state.pause_requested
 
 
+def is_wait_endable(context: DocumentContext) -> bool:
+    """Whether the run waits for something without which the user may let it continue."""
+    return context.state is not None and can_end_wait(context.state)
+
+
 def can_resume(context: DocumentContext) -> bool:
     """Whether a run without an engine can be resumed with nothing to be resolved first."""
     state = context.state
     if state is None or open_question(context) or open_blocker(context) or needs_reset(context):
         return False
     # A run at its limit would end at once, and a complete one has nothing left to do.
-    return state.end is None or state.end.reason not in {EndReason.COMPLETE, EndReason.LIMIT}
+    return (
+        state.end is None
+        or is_ended_by_clock(state)
+        or state.end.reason not in {EndReason.COMPLETE, EndReason.LIMIT}
+    )
 
 
 def is_all_done(context: DocumentContext) -> bool:
@@ -157,6 +166,9 @@ def _ask_engine(context: DocumentContext) -> Iterator[Action]:
         context.phase is Phase.PARKED and all_tasks_blocked(context)
     ):
         yield Action(title="Resume", verb=Verb.RESUME, arguments=_run_arguments(context))
+    elif context.phase is Phase.WAITING and is_wait_endable(context):
+        yield Action(title="Continue now", verb=Verb.RESUME, arguments=_run_arguments(context))
+        yield Action(title="Pause", verb=Verb.PAUSE, arguments=_run_arguments(context))
     elif context.phase in WORKING_PHASES and is_pausing(context):
         title = "Cancel the pause"
         yield Action(title=title, verb=Verb.RESUME, arguments=_run_arguments(context))

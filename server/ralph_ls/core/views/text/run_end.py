@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from ralph_ls.core.loop.profiles import is_parallel, profile_of
 from ralph_ls.core.loop.rules.budget import tokens_of, used_up_budgets
+from ralph_ls.core.loop.rules.waits import is_ended_by_clock
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.prompt.template import mode_word
@@ -69,6 +70,9 @@ DISPUTE_STEP = (
     "--take-all or --leave"
 )
 """The next step after a lost iteration with changes that may not be its own."""
+
+CLOCK_STEP = NEXT_STEPS["stopped"]
+"""The next step after a run that ended at its hours or instead of a long wait."""
 
 RESTORE_STEP = f"restore what the message names, then: {NEXT_STEPS['stopped']}"
 """The next step after a repository that was damaged, moved or removed."""
@@ -158,8 +162,8 @@ def next_step(state: RunState) -> str | None:
     if state.request is not None and text.endswith("ralph run"):
         # A new run would have to be given the request again.
         text += " --resume"
-    if reason == EndReason.FATAL.value and _ran_out_of_time(state):
-        return MORE_TIME
+    if by_time := _step_after_time(state):
+        return by_time
     spent = used_up_budgets(
         state.config, counted=state.counted, seconds=state.active_seconds, usage=state.usage
     )
@@ -193,8 +197,13 @@ MORE_TIME = "set a longer timeout in .ralph/config.toml, then: ralph run --resum
 """The next step after an agent that ran out of time, where that ends the run."""
 
 
-def _ran_out_of_time(state: RunState) -> bool:
-    return bool(state.history) and state.history[-1].failure is AgentFailure.TIMED_OUT
+def _step_after_time(state: RunState) -> str:
+    """The step after a run whose agent ran out of time, or that the clock ended; else empty."""
+    if is_ended_by_clock(state):
+        return CLOCK_STEP
+    is_fatal = state.end is not None and state.end.reason is EndReason.FATAL
+    timed_out = bool(state.history) and state.history[-1].failure is AgentFailure.TIMED_OUT
+    return MORE_TIME if is_fatal and timed_out else ""
 
 
 def _exit(state: RunState, *, with_reason: bool) -> Iterator[str]:

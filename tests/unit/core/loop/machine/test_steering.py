@@ -68,7 +68,7 @@ ANSWERS = {
     "running": {"stop": OK, "pause": OK, "resume": "not-paused", "answer": "no-question"},
     "settling": {"stop": OK, "pause": OK, "resume": "not-paused", "answer": "no-question"},
     "validating": {"stop": OK, "pause": OK, "resume": "not-paused", "answer": "no-question"},
-    "waiting": {"stop": OK, "pause": OK, "resume": "not-paused", "answer": "no-question"},
+    "waiting": {"stop": OK, "pause": OK, "resume": OK, "answer": "no-question"},
     "stopping": {"stop": OK, "pause": "stopping", "resume": "not-paused"},
     "paused": {"stop": OK, "pause": "paused", "resume": OK, "answer": "no-question"},
     "decide": {"stop": OK, "pause": "parked", "resume": "parked", "answer": OK},

@@ -94,7 +94,9 @@ WORKING = [Phase.STARTING, Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase
 
 @pytest.mark.parametrize("name", WORKING)
 def test_a_run_at_work_can_be_paused_and_stopped(name: Phase) -> None:
+    ends_wait = [("Continue now", "resume", OF_RUN)] if name is Phase.WAITING else []
     assert controls(seen(*WORKS, phase(name))) == [
+        *ends_wait,
         ("Pause", "pause", OF_RUN),
         ("Stop after this iteration", "stop", OF_RUN),
     ]

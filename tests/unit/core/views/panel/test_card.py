@@ -255,6 +255,7 @@ class TestOfPhases:
         assert (made.kind, made.title) == ("run-waits", "Waiting for the usage limit")
         assert made.text == "The iteration that reached the limit does not count."
         assert buttons(made) == [
+            ("Continue now", "resume", OF_RUN),
             ("Pause", "pause", OF_RUN),
             ("Stop after this iteration", "stop", OF_RUN),
         ]

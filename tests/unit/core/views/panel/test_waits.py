@@ -82,7 +82,7 @@ def test_an_editor_shows_it_in_its_panel_its_lens_and_its_progress() -> None:
     made = card(sight)
     assert made is not None
     assert (made.kind, made.title) == ("run-waits", "Waiting for the usage limit")
-    assert lenses(sight)[2].title.startswith("waits for the usage limit until 14:05 UTC · ")
+    assert lenses(sight)[3].title.startswith("waits for the usage limit until 14:05 UTC · ")
     assert progress_words(sight.state, sight.phase) == (
         "iteration 3 of 20 · waits for the usage limit until 14:05 UTC"
     )
