@@ -30,6 +30,9 @@ PRINTED = {
     "show-iteration": ("show", "1"),
     "order": ("answer", "SQLite", "--no-continue"),
     "notify-test": ("notify", "test"),
+    "learn": ("learn",),
+    "lessons": ("lessons",),
+    "lessons-decided": ("lessons", "accept", "button", "--yes"),
     "dashboard": ("dashboard",),
     "doctor": ("doctor",),
     "doctor-editor": ("doctor", "--editor"),
@@ -94,6 +97,9 @@ def test_every_document_fits_its_schema(
     script.chmod(0o755)
     files = {name: str(tmp_path / name) for name in ("output", "trace", "demo")}
     files["proposer"] = write_agent(tmp_path / "proposer", "cat >/dev/null\necho '- [ ] Send it'")
+    lesson = own.parent / "lessons" / "button.md"
+    lesson.parent.mkdir()
+    lesson.write_text("---\nscope: everywhere\n---\n# Red\n", encoding="utf-8")
     editor = ConnectedEditor(
         name="Vim",
         pid=os.getpid(),

@@ -54,6 +54,8 @@ NOT_LOADED = {
     "pr": (*DECODERS, *ROWS, *SETTINGS),
     "ps": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "inbox": (*DECODERS, *ROWS, *PLANS),
+    "learn": (*DECODERS, *ROWS),
+    "lessons": (*DECODERS, *ROWS),
     "notify": (*STATE, *PLANS, *DECODERS, *ROWS, *SETTINGS, "ralph_ls.engine"),
     "config": (*DECODERS, *ROWS, *PLANS),
     "doctor": NEARLY_ALL,

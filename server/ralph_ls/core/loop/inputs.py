@@ -23,6 +23,7 @@ from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.report import AgentFailure, Claims, Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.run.values import (
     Baseline,
+    LessonRef,
     Mode,
     PlanCountsView,
     RemovedTask,
@@ -197,6 +198,8 @@ class Prepared:
     must_claim: bool = False
     """Others may take the next task too, so it is claimed before an agent works on it."""
     notices: tuple[Notice, ...] = ()
+    lessons: tuple[LessonRef, ...] = ()
+    """Those that its prompt will have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -280,7 +280,11 @@ def _prepared(driver: ReplayDriver, started: IterationStarted) -> Prepared:
         task = UNKNOWN_TASK
     plan = PlanFacts(counts=started.counts, next_task=task)
     return Prepared(
-        baseline=started.baseline, plan=plan, mode=started.mode, attempts=started.attempts
+        baseline=started.baseline,
+        plan=plan,
+        mode=started.mode,
+        attempts=started.attempts,
+        lessons=started.lessons,
     )
 
 

@@ -46,6 +46,9 @@ COMMANDS = (
     "setup",
     "plans",
     "choosePlan",
+    "lessons",
+    "learn",
+    "decideLesson",
 )
 """The names behind the prefix; lenses name them as their verbs."""
 

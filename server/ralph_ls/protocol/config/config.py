@@ -19,6 +19,7 @@ from ralph_ls.protocol.config.tables import (
     BeadsConfig,
     Duration,
     LaneConfig,
+    LessonsConfig,
     ModelsConfig,
     PlanConfig,
     PriceConfig,
@@ -496,6 +497,10 @@ class Config(StrictWireModel):
     guard: GuardConfig = GuardConfig.model_construct()
     paths: PathsConfig = PathsConfig.model_construct()
     issue: IssueConfig = IssueConfig.model_construct()
+    lessons: LessonsConfig = Field(
+        default=LessonsConfig.model_construct(),
+        exclude_if=lambda lessons: lessons == LessonsConfig(),
+    )
     notify: NotifyConfig = Field(
         default=NotifyConfig.model_construct(), exclude_if=lambda notify: notify == NotifyConfig()
     )
