@@ -19,6 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ralph_ls.core.plan.formats.dispatch import parse_plan
+from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.run.lease import LeasedEffectRunner, lease_in
 from ralph_ls.engine.run.preparation import RunRequest, Start
 from ralph_ls.engine.run.runner import Engine, run_engine
@@ -27,6 +30,8 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.run.events import EVENT_ADAPTER
 from ralph_ls.store.files import PRIVATE_FILE
+from ralph_ls.store.project.environment_settings import unknown_variables
+from ralph_ls.store.project.prompt_texts import built_in_texts
 from ralph_ls.store.run.launch import reporting_refusals
 
 
@@ -96,6 +101,11 @@ def _prepare_all() -> None:
         model.model_rebuild()
     EVENT_ADAPTER.rebuild()
     COMMAND_ADAPTER.rebuild()
+    # Each fills a cache that every lane would otherwise fill separately.
+    unknown_variables({})
+    built_in_texts()
+    Redactor(secrets={}).redact("")
+    parse_plan("- [ ] A task\n", PlanKind.MARKDOWN)
 
 
 def _serve() -> None:
