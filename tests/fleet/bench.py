@@ -75,8 +75,8 @@ def fork_worker(address: str) -> int:
     pid = os.fork()
     if pid:
         return pid
-    durable.attempt_task = attempt_at_once  # type: ignore[assignment]
-    durable.merge_task = merge_at_once  # type: ignore[assignment]
+    for name, at_once in (("attempt_task", attempt_at_once), ("merge_task", merge_at_once)):
+        setattr(durable, name, at_once)
     worker = FleetWorker(address, os.environ, report=note)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     try:

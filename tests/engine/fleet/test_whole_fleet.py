@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.cli.commands.fleet.context import FleetContext
 from ralph_ls.cli.commands.fleet.verb import fleet_verb
 from ralph_ls.cli.commands.fleet.workers import Unfinished
 from ralph_ls.cli.commands.runs.inbox import inbox_verb
+from ralph_ls.cli.fleet_context import FleetContext
 from ralph_ls.engine.fleet.planning import plan_fleet
 from ralph_ls.engine.fleet.roster import Roster
 from ralph_ls.protocol.errors import ConfigError, RalphError, UsageError

@@ -100,7 +100,7 @@ def _show(item: OpenItem) -> None:
 
 
 def _open_items() -> tuple[OpenItem, ...]:
-    from ralph_ls.cli.commands.fleet.waiting import fleet_items
+    from ralph_ls.cli.fleet_inbox import fleet_items
 
     found = [item for place in newest_runs() for item in _items_of(*place)]
     found += fleet_items()
@@ -204,12 +204,19 @@ def _answer(number: int | None, text: str, *, as_json: bool) -> None:
     if item.kind is not OpenKind.QUESTION:
         raise UsageError(f"{number} is not a question ({item.kind.value}); type: {item.command}")
     if item.fleet_task is not None:
-        from ralph_ls.cli.commands.fleet.waiting import answer_task
-
-        answer_task(item.fleet_task, text)
+        _answer_fleet(item.fleet_task, text)
         return
     words = answer_of(item.options, text)
     _send(Path(item.workspace), words, lane_of=item.lane_of, as_json=as_json)
+
+
+def _answer_fleet(task: str, text: str) -> None:
+    from ralph_ls.cli.fleet_inbox import answer_task, users_fleet
+
+    context = users_fleet()
+    if context is None or not answer_task(context, task, text):
+        raise UsageError(f"{task} was answered meanwhile; see: ralph inbox")
+    print_text(f"{task} continues with your answer.")
 
 
 def _item_at(number: int) -> OpenItem:

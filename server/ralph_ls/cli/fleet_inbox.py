@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ralph_ls.cli.commands.fleet.context import DATABASE_VARIABLE, FleetContext
+from ralph_ls.cli.fleet_context import DATABASE_VARIABLE, FleetContext
 from ralph_ls.engine.fleet.extra import has_extra
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.fleet import FleetTaskState
@@ -25,7 +25,7 @@ def fleet_items() -> tuple[OpenItem, ...]:
     """Questions and parked tasks of the newest run; empty without a fleet, or where its database
     does not answer.
     """
-    context = _context()
+    context = users_fleet()
     if context is None:
         return ()
     from ralph_ls.engine.fleet.database import database_errors
@@ -35,16 +35,19 @@ def fleet_items() -> tuple[OpenItem, ...]:
     return ()
 
 
-def answer_task(task: str, text: str) -> None:
-    """Answer the question of a task of the fleet."""
-    from ralph_ls.cli.commands.fleet.tasks import answer
+def answer_task(context: FleetContext, task: str, text: str) -> bool:
+    """Answer the question of a task of the fleet; False where somebody else did."""
+    ledger = context.ledger()
+    run = ledger.active_run() or ""
+    row = ledger.task(run, task)
+    if row is None or row["state"] != FleetTaskState.ASKING.value:
+        return False
+    note = f"You asked: {row['message']}\nThe user's answer: {text}"
+    return bool(ledger.retry(run, [task], note=note))
 
-    context = _context()
-    if context is not None:
-        answer(context, (task, text))
 
-
-def _context() -> FleetContext | None:
+def users_fleet() -> FleetContext | None:
+    """The user's fleet; None where there is none, or the extra is not installed."""
     context = FleetContext(environment=os.environ, file=None, database=None, as_json=False)
     with contextlib.suppress(RalphError):
         is_here = (state_root(os.environ) / "fleet" / "fleet.sqlite").exists()
