@@ -24,6 +24,7 @@ from ralph_ls.core.loop.effects import (
     Validate,
 )
 from ralph_ls.core.loop.inputs import (
+    AgentCalled,
     AgentFinished,
     AgentLaunched,
     AnnouncementDone,
@@ -65,7 +66,7 @@ class IterationWork:
         workspace: Workspace,
         *,
         clock: Clock,
-        emit: Callable[[AnnouncementDone], None] | None = None,
+        emit: Callable[[AnnouncementDone | AgentCalled], None] | None = None,
         keeper: TreeKeeper | None = None,
     ) -> None:
         """``emit`` takes warnings and usage while the agent works."""
@@ -100,6 +101,7 @@ class IterationWork:
         )
         self._last = self._reader.last
         self.log = self._agent.log
+        self.tools = self._agent.tools
 
     async def prepare(self, effect: PrepareIteration, run: RunState) -> Prepared:
         """Read the tree and the plan, and remember the plan to find out what becomes of it."""
@@ -196,6 +198,14 @@ class IterationWork:
             self._rollback.remember(effect.start, run.current.started.baseline)
         self._source.started(effect, run, self._plan.open_text)
         self._plan.attempts.begin(run)
+
+    def hold_clocks(self) -> None:
+        """The agent waits for the user, which takes no time of its limits."""
+        self._agent.hold_clocks()
+
+    def release_clocks(self) -> None:
+        """The agent waits no more."""
+        self._agent.release_clocks()
 
     @property
     def _rollback(self) -> IterationRollback:

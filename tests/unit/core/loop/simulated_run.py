@@ -310,6 +310,8 @@ class SimulatedRun:
                 simulated.blocked = reason
             case order.TakeApprovals():
                 pass
+            case order.ReplyToAgent() | order.AwaitAnswer() | order.ContinueAgent():
+                pass
             case order.RemoveBlocked():
                 simulated.blocked = None
             case _:

@@ -185,7 +185,8 @@ def exit_words(exit_event: AgentExited) -> str:
 
 def completion(run: RunState, settlement: SettledIteration) -> str | None:
     """Why the run is complete; None where it is not, whatever the agent says."""
-    is_held = settlement.read.plan.committed_offence or _commit_failed(settlement)
+    given = settlement.read
+    is_held = given.halted or given.plan.committed_offence or _commit_failed(settlement)
     return None if is_held else _completion_in_tree(run, settlement)
 
 
