@@ -36,7 +36,7 @@ from ralph_ls.store.lessons.run_history import (
     read_records,
 )
 from ralph_ls.store.project.trust import LESSONS_FOLDER, read_record
-from ralph_ls.store.run.lock import EngineLock
+from ralph_ls.store.run.lock import EngineLock, LockOwner
 from tests.sample_runs import write_runs
 
 EVERYWHERE = "---\nscope: everywhere\n---\n\n# Press red\n\nGreen fails.\n"
@@ -254,11 +254,12 @@ class TestDecisions:
     def test_a_run_would_restore_a_repositorys(self, folders: LessonFolders) -> None:
         put(folders, LessonPlace.REPOSITORY, REPOSITORY)
         assert folders.worktree is not None
-        with (
-            EngineLock(folders.worktree.git_dir),
-            pytest.raises(WorkspaceBusy, match="it would restore"),
-        ):
-            decisions.remove_lesson(folders, decisions.find_lesson(folders, "red"))
+        owner = LockOwner(pid=1, process_start_time=1.0, run="r", state_dir="/nowhere")
+        with EngineLock(folders.worktree.git_dir) as lock:
+            lock.claim(owner)
+            file = decisions.find_lesson(folders, "red")
+            with pytest.raises(WorkspaceBusy, match="it would restore"):
+                decisions.remove_lesson(folders, file)
 
 
 class TestProposals:
