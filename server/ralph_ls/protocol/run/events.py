@@ -43,6 +43,7 @@ from ralph_ls.protocol.run.iteration_events import (
     TaskSetAside,
     Validated,
 )
+from ralph_ls.protocol.run.judge_events import Judged, JudgeOverruled, JudgeStarted
 from ralph_ls.protocol.run.lane_events import (
     LaneDropped,
     LaneMerged,
@@ -150,6 +151,9 @@ __all__ = [
     "CriteriaVerified",
     "Validated",
     "RolledBack",
+    "JudgeStarted",
+    "Judged",
+    "JudgeOverruled",
     "Committed",
     "Pushed",
     "IterationEnded",
@@ -314,6 +318,9 @@ Event = (
     | CriteriaVerified
     | Validated
     | RolledBack
+    | JudgeStarted
+    | Judged
+    | JudgeOverruled
     | Committed
     | Pushed
     | WaitStarted

@@ -30,6 +30,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WaitElapsed,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
@@ -49,10 +50,12 @@ from ralph_ls.protocol.config.config import (
     OnValidateFail,
 )
 from ralph_ls.protocol.run.report import (
+    JudgeVerdict,
     Promise,
     PromiseKind,
     Report,
     ReportKind,
+    RequestedChange,
     SessionSeen,
     Usage,
 )
@@ -195,6 +198,17 @@ validated = st.builds(
     seconds=seconds,
     tail=st.just("tested"),
 )
+judged = st.builds(
+    WorkJudged,
+    verdict=st.sampled_from(JudgeVerdict),
+    reason=texts,
+    changes=st.lists(
+        st.builds(RequestedChange, file=st.just("a.py"), reason=st.just("wrong")), max_size=1
+    ).map(tuple),
+    reopened=st.sampled_from([(), ("00000000",)]),
+    agent=st.just("claude"),
+    plan=st.none() | plans,
+)
 undone = st.builds(
     WorkUndone,
     refused=st.sampled_from(["", "it was pushed"]),
@@ -248,6 +262,7 @@ commands = st.builds(
             "skip",
             "resetTask",
             "allow",
+            "overrule",
         ]
     ),
     st.integers(10, 40),
@@ -280,6 +295,10 @@ configs: st.SearchStrategy[Config] = st.builds(
     commits=st.sampled_from(Committer),
     push=st.booleans(),
     on_validate_fail=st.sampled_from(OnValidateFail),
+    judge=st.sampled_from(
+        [{}, {}, {"when": "task", "max_rounds": 1}, {"when": "task"}, {"when": "completion"}]
+    ),
+    max_wait=st.sampled_from([86400.0, 30.0]),
     max_repairs=st.sampled_from([1, 3]),
     max_tokens=st.none() | st.just(300),
     max_cost_usd=st.none() | st.just(1.0),
@@ -317,6 +336,7 @@ anything: st.SearchStrategy[Input] = st.one_of(
     finished,
     read,
     validated,
+    judged,
     undone,
     committed,
     pushed,
@@ -333,6 +353,7 @@ awaited: dict[Awaits, st.SearchStrategy[Input]] = {
     Awaits.EXIT: finished,
     Awaits.READ: read,
     Awaits.VALIDATION: validated,
+    Awaits.JUDGE: judged,
     Awaits.UNDO: undone,
     Awaits.COMMIT: committed,
     Awaits.PUSH: pushed,
