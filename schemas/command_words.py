@@ -10,12 +10,14 @@ from typing import Any
 
 from ralph_ls.cli.command_line import make_command
 from ralph_ls.cli.commands.config import ACTIONS
+from ralph_ls.cli.commands.lessons.manage import ACTIONS as LESSON_ACTIONS
 from ralph_ls.cli.help_pages import GLOBAL_OPTIONS
 from ralph_ls.cli.topics import TOPICS
 from ralph_ls.cli.verbs import VERBS
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.protocol.config.agent_catalog import ACP_VARIANTS, CATALOG
 from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.lessons import LessonScope
 
 PATH = "server/ralph_ls/cli/shells/words.json"
 
@@ -40,6 +42,7 @@ def words() -> str:
     values = {"AGENT": [*CATALOG, *ACP_VARIANTS, "demo"], "PROFILE": list(ProfileName)}
     values["TOPIC"] = [name for name in TOPICS if name not in VERBS]
     values["ACTION"] = list(ACTIONS)
+    values["ORDER"], values["SCOPE"] = list(LESSON_ACTIONS), list(LessonScope)
     program = [flag for flags, _ in GLOBAL_OPTIONS for flag in flags.split(", ")]
     return (
         "{\n"

@@ -18,6 +18,7 @@ from ralph_ls.protocol.json_output import (
     RunsEverywhere,
     Statistics,
 )
+from ralph_ls.protocol.lessons import Learned, LessonDecided, LessonList
 from ralph_ls.protocol.lsp.row_methods import RollbackResult
 from ralph_ls.protocol.lsp.setup import PlansResult, ProposePlanResult
 from ralph_ls.protocol.verb_output import (
@@ -30,6 +31,7 @@ from ralph_ls.protocol.verb_output import (
     PlanTasks,
     PromptOutput,
     Pruned,
+    PullRequests,
     ReadOutput,
     RunPreview,
     SettingExplained,
@@ -61,6 +63,9 @@ OUTPUTS: Mapping[str, Output] = {
     "show-iteration": Output("ralph show N --json", IterationDetails),
     "order": Output("ralph stop --json", OrderReply),
     "notify-test": Output("ralph notify test --json", NotifyTest),
+    "learn": Output("ralph learn --json", Learned),
+    "lessons": Output("ralph lessons --json", LessonList),
+    "lessons-decided": Output("ralph lessons accept --json", LessonDecided),
     "dashboard": Output("ralph dashboard --json", Dashboard),
     "doctor": Output("ralph doctor --json", DoctorReport),
     "doctor-editor": Output("ralph doctor --editor --json", ConnectedEditors),
@@ -79,6 +84,7 @@ OUTPUTS: Mapping[str, Output] = {
     "config-show": Output("ralph config show --json", SettingsOutput, has_null=True),
     "config-get": Output("ralph config get KEY --json", SettingValue, has_null=True),
     "config-explain": Output("ralph config explain KEY --json", SettingExplained, has_null=True),
+    "pr": Output("ralph pr --json", PullRequests),
     "prune": Output("ralph prune --json", Pruned, has_null=True),
     "read": Output("ralph read --json", ReadOutput, has_null=True),
     "simulate": Output("ralph simulate --json", SimulatedLine, has_null=True),

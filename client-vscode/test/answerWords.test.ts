@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 
 import type { Option } from "../src/answer/threadModel";
-import { choicesFor, oneLine, plainMarkdown } from "../src/answer/words";
+import { acceptedAnswer, choicesFor, oneLine, plainMarkdown } from "../src/answer/words";
 
 const options = (...answers: readonly string[]): readonly Option[] =>
   answers.map((answer) => ({ label: answer, answer }));
@@ -25,6 +25,15 @@ describe("the choices", () => {
     assert.deepEqual(choicesFor("", options("a\n  file")), [
       { label: "a file", answer: "a\n  file" },
     ]);
+  });
+
+  test("accept what is typed, also where the choices are those for less of it", () => {
+    const [own, option] = choicesFor("Eur", options("Dollar"));
+    assert.equal(acceptedAnswer(own, " Euro "), "Euro");
+    assert.equal(acceptedAnswer(undefined, "Euro"), "Euro");
+    assert.equal(acceptedAnswer(option, "D"), "Dollar");
+    assert.equal(acceptedAnswer(option, ""), "Dollar");
+    assert.equal(acceptedAnswer(undefined, "  "), undefined);
   });
 
   test.each([

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.plan.formats.request import read_github_issue
+from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.plan import IssueReference, read_reference
 from ralph_ls.store.external import gh_queue
 from ralph_ls.store.external.gh import (
@@ -24,6 +25,7 @@ from ralph_ls.store.external.gh import (
     comment_words,
     explain_failure,
     find_gh,
+    open_pull_request,
     view_issue,
 )
 from ralph_ls.store.external.supervisor import Supervisor
@@ -127,6 +129,35 @@ def test_only_the_fields_that_were_asked_for_are_given(make: Any) -> None:
     assert set(json.loads(done.stdout)) == set(FIELDS)
     assert read_github_issue(done.stdout) is not None
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("base", ["main", None])
+def test_a_pull_request_is_opened_once(make: Any, base: str | None) -> None:
+    program = make(GH_HOST=github.HOST)
+    url = f"https://{program.host or 'github.com'}/ada/invoice.git"
+    subprocess.run(["git", "remote", "add", "origin", url], cwd=program.gh.root, check=True)
+    wanted = {"head": "ralph/one", "base": base, "title": "A $HOME", "body": "- a\n"}
+    opened = open_pull_request(program.gh, **wanted, draft=True)
+    assert opened.endswith("/ada/invoice/pull/100")
+    assert open_pull_request(program.gh, **wanted) == opened
+    (pull,) = json.loads(program.database.read_text())["repositories"]["ada/invoice"]["pulls"]
+    assert pull == {
+        "number": 100,
+        "head": "ralph/one",
+        "owner": "ada",
+        "base": "main",
+        "title": "A $HOME",
+        "body": "- a\n",
+        "draft": True,
+    }
+
+
+def test_a_pull_request_that_cannot_be_opened_is_a_failure(make: Any) -> None:
+    program = make(GH_TOKEN="expired", GH_HOST=github.HOST)
+    url = f"https://{program.host or 'github.com'}/ada/invoice.git"
+    subprocess.run(["git", "remote", "add", "origin", url], cwd=program.gh.root, check=True)
+    with pytest.raises(RalphError, match=r"opened no pull request for one: .*Bad credentials"):
+        open_pull_request(program.gh, head="one", base="main", title="A", body="")
 
 
 def test_a_closed_issue_says_so(make: Any) -> None:

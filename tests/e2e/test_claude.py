@@ -25,7 +25,7 @@ from tests.e2e.recipe import DONE, GOES_ON, KEY, call
 from tests.e2e.recipes import CLAUDE
 from tests.e2e.recordings import BY_CHANCE, path_of, record, scenarios_of, understood
 from tests.e2e.scene import Project, scene_of
-from tests.engine.project_builder import git, make_repository, run_ralph
+from tests.engine.project_builder import git, make_repository, run_ralph, write_agent
 from tests.engine.ralph_runner import told, warnings
 from tests.fakes.model_stub import Answer
 from tests.histories.rebuild import replay
@@ -41,6 +41,33 @@ def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]
     need(agents.what_is_missing())
     with scene_of(CLAUDE, tmp_path, monkeypatch) as project:
         yield project
+
+
+def test_a_lesson_of_another_repository_is_in_what_its_model_reads(
+    claude: Project, tmp_path: Path
+) -> None:
+    files = {
+        ".ralph/validate.sh": "#!/bin/sh\necho 'error: no fixed'; [ -f fixed ]\n",
+        ".ralph/config.toml": 'on_validate_fail = "repair"\n',
+    }
+    other = make_repository(tmp_path / "other", ["First"], files=files)
+    (other / ".ralph" / "validate.sh").chmod(0o755)
+    work = write_agent(tmp_path / "bin", "echo x >>work; git add -A; git commit -q -m Work")
+    run_ralph(other, "allow", "--yes")
+    run_ralph(other, "run", "2", "--agent-command", work)
+    run_ralph(other, "learn")
+    lesson = "validation-ralph-validate-sh"
+    taken = run_ralph(other, "lessons", "accept", lesson, "--scope", "everywhere", "--yes")
+    assert taken.exit_code == 0, taken.stderr
+
+    claude.stub.say(*claude.does_task("First", "one.txt"), Answer(text=GOES_ON))
+    done = claude.run("1")
+    assert [[one.id for one in event.lessons] for event in told(done, "iterationStarted")] == [
+        [lesson]
+    ]
+    assert "> .ralph/validate.sh failed in 2 of the 2 iterations" in json.dumps(
+        claude.stub.requests[0]
+    )
 
 
 def test_two_tasks_are_done_committed_and_reported(claude: Project) -> None:

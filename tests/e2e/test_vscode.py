@@ -92,6 +92,7 @@ def _play(
         "repository": stage.repository,
         "otherRepository": stage.other_repository,
         "stories": stage.stories,
+        "ledger": stage.ledger,
         "workspace": stage.workspace,
         "host": stage.host,
         "kept": stage.kept,

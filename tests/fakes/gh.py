@@ -141,6 +141,9 @@ def main(words: Sequence[str]) -> int:
     if (trouble := _trouble()) is not None:
         sys.stderr.write(trouble)
         return 1
+    if given.topic == "pr":
+        _require_network(token)
+        return _open(given)
     if given.topic in {"api", "repo"}:
         _require_network(token)
         return _api(given) if given.topic == "api" else _repo(given)
@@ -179,6 +182,11 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     repo = topics.add_parser("repo", add_help=False).add_subparsers(dest="verb", required=True)
     view = repo.add_parser("view", add_help=False, allow_abbrev=False)
     view.add_argument("--json")
+    create = topics.add_parser("pr", add_help=False).add_subparsers(dest="verb", required=True)
+    one = create.add_parser("create", add_help=False, allow_abbrev=False)
+    for flag in ("head", "base", "title", "body-file"):
+        one.add_argument(f"--{flag}")
+    one.add_argument("--draft", action="store_true")
     return parser.parse_args(words)
 
 
@@ -240,6 +248,48 @@ def _fields(given: argparse.Namespace) -> list[str]:
         if field not in known:
             _fail(f'Unknown JSON field: "{field}"\nAvailable fields:\n  ' + "\n  ".join(known))
     return [one for one in asked if one]
+
+
+def _open(given: argparse.Namespace) -> int:
+    path, name = Path(os.environ["FAKE_GITHUB"]), _repository_here()
+    owner, _, branch = given.head.rpartition(":")
+    base = given.base or "main"
+    known = pull_of(json.loads(path.read_text(encoding="utf-8")), name, branch)
+    if known is not None:
+        url = f"https://github.com/{name}/pull/{known['number']}"
+        _fail(
+            f'a pull request for branch "{given.head}" into branch "{base}" already exists:\n{url}'
+        )
+    made = open_pull(
+        path,
+        name,
+        {
+            "head": branch,
+            "owner": owner or name.partition("/")[0],
+            "base": base,
+            "title": given.title,
+            "body": sys.stdin.read(),
+            "draft": given.draft,
+        },
+    )
+    sys.stdout.write(f"https://github.com/{name}/pull/{made}\n")
+    return 0
+
+
+def pull_of(github: Raw, repository: str, branch: str) -> Raw | None:
+    """The open pull request of a branch."""
+    pulls: list[Raw] = github["repositories"][repository].get("pulls", [])
+    return next((one for one in pulls if one["head"] == branch), None)
+
+
+def open_pull(path: Path, repository: str, pull: Raw) -> int:
+    """Write a pull request down; gives its number."""
+    github = json.loads(path.read_text(encoding="utf-8"))
+    pulls = github["repositories"][repository].setdefault("pulls", [])
+    number = 100 + len(pulls)
+    pulls.append({**pull, "number": number})
+    path.write_text(json.dumps(github), encoding="utf-8")
+    return number
 
 
 def _repository_here() -> str:

@@ -86,10 +86,14 @@ def _answer(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
         repository, _, number = values["id"].removeprefix("I_").rpartition("_")
         issue = _found(github, repository, int(number))
         return {"data": {"node": {"comments": issue["comments"]}}}
+    if "createPullRequest" in query:
+        return {"data": {"createPullRequest": {"pullRequest": _opened(path, values["input"])}}}
     name = f"{values['owner']}/{values.get('repo') or values.get('name')}"
     repository_here = gh.repository_of(github, name)
     if repository_here is None:
         return _missing(["repository"], f"a Repository with the name '{name}'")
+    if "number" not in values:
+        return {"data": {"repository": _repository(github, name, values.get("headRefName"))}}
     number = int(values["number"])
     enabled = not repository_here.get("disabled")
     if str(number) not in repository_here["issues"]:
@@ -99,6 +103,44 @@ def _answer(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
         return answer
     issue = _found(github, name, number)
     return {"data": {"repository": {"hasIssuesEnabled": enabled, "issue": issue}}}
+
+
+def _opened(path: Path, given: dict[str, Any]) -> dict[str, Any]:
+    name = given["repositoryId"].removeprefix("R_")
+    owner, _, branch = given["headRefName"].rpartition(":")
+    pull = {key: given[key] for key in ("title", "body", "draft")}
+    own = {"head": branch, "owner": owner or name.partition("/")[0], "base": given["baseRefName"]}
+    number = gh.open_pull(path, name, own | pull)
+    return {"id": f"P_{number}", "url": f"https://{HOST}/{name}/pull/{number}"}
+
+
+def _repository(github: dict[str, Any], name: str, branch: str | None) -> dict[str, Any]:
+    """The repository, with the open pull request of the branch."""
+    owner, _, repository = name.partition("/")
+    pull = None if branch is None else gh.pull_of(github, name, branch)
+    nodes = [] if pull is None else [_pull(name, pull)]
+    return {
+        "id": f"R_{name}",
+        "name": repository,
+        "owner": {"login": owner},
+        "viewerPermission": "WRITE",
+        "defaultBranchRef": {"name": "main"},
+        "parent": None,
+        "pullRequests": {"nodes": nodes, "totalCount": len(nodes)},
+    }
+
+
+def _pull(name: str, pull: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": f"P_{pull['number']}",
+        "number": pull["number"],
+        "url": f"https://{HOST}/{name}/pull/{pull['number']}",
+        "state": "OPEN",
+        "headRefName": pull["head"],
+        "baseRefName": pull["base"],
+        "isCrossRepository": False,
+        "headRepositoryOwner": {"id": "U_1", "login": pull["owner"]},
+    }
 
 
 def _found(github: dict[str, Any], repository: str, number: int) -> dict[str, Any]:

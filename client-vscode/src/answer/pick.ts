@@ -10,7 +10,7 @@ import * as vscode from "vscode";
 
 import { t } from "../l10n";
 import type { Matter } from "./threadModel";
-import { choicesFor, oneLine, type Choice } from "./words";
+import { acceptedAnswer, choicesFor, oneLine, type Choice } from "./words";
 
 /** What ends it early. */
 export interface Interrupts {
@@ -50,11 +50,11 @@ export async function pickAnswer(matter: Matter, interrupts: Interrupts): Promis
       resolve({ kind: "file" });
     }),
     pick.onDidAccept(() => {
-      const [item] = pick.selectedItems;
+      const answer = acceptedAnswer(pick.selectedItems[0], pick.value);
       if (late() !== undefined) {
         pick.hide();
-      } else if (item !== undefined) {
-        resolve({ kind: "answer", text: item.answer });
+      } else if (answer !== undefined) {
+        resolve({ kind: "answer", text: answer });
       }
     }),
   ]);

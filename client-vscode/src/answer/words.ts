@@ -23,6 +23,16 @@ export function choicesFor(typed: string, options: readonly Option[]): readonly 
   return [...own, ...options.map(({ label, answer }) => ({ label: oneLine(label), answer }))];
 }
 
+/**
+ * The answer, where a choice is accepted: Enter right after typing comes before the choices are
+ * those for what was typed. Undefined: nothing was chosen or typed.
+ */
+export function acceptedAnswer(item: Choice | undefined, typed: string): string | undefined {
+  const text = typed.trim();
+  const isOption = item !== undefined && item.alwaysShow !== true;
+  return isOption || text === "" ? item?.answer : text;
+}
+
 /** All of it in one line. */
 export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();

@@ -59,6 +59,7 @@ export const FOLDER_NEEDS = {
   replan: "start",
   archive: "setUp",
   prune: "run",
+  lessons: "any",
 } as const satisfies Readonly<Record<string, Need>>;
 export type FolderCommandId = keyof typeof FOLDER_NEEDS;
 

@@ -28,6 +28,7 @@ import {
 } from "./ids";
 import { askTrust, whenServed } from "./serverDown";
 import type { Given } from "./orders";
+import { chooseLesson, decideLesson } from "./lessons";
 import { LANE_COMMANDS, startParallel } from "./laneCommands";
 import { openHintsCommit, ROW_COMMANDS } from "./rowCommands";
 import { askHowToStart } from "./startWith";
@@ -123,6 +124,7 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
     await tidy(connection, folder, "prune");
     runs.refresh();
   },
+  lessons: chooseLesson,
 };
 
 /** Saves every iteration of a folder as a file. */
@@ -231,6 +233,11 @@ export function registerCommands(tools: Tools): readonly vscode.Disposable[] {
       register(`lens.${verb}`, (given) => actOnLens(tools, verb, given)),
     ),
     register("lens.openCommit", (given) => openHint(tools, given)),
+    register("lens.decideLesson", async (given) => {
+      if (await obeys(tools)) {
+        await decideLesson(tools, given as Given);
+      }
+    }),
   ];
 }
 

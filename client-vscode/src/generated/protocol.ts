@@ -730,6 +730,7 @@ export interface Config {
   readonly guard: GuardConfig;
   readonly paths: PathsConfig;
   readonly issue: IssueConfig;
+  readonly lessons: LessonsConfig;
   readonly notify: NotifyConfig;
   /** Program and arguments to run when a run is complete and the agent reports PR_READY. */
   readonly onPrReady: readonly string[];
@@ -911,6 +912,21 @@ export interface DashboardRun {
   readonly edits: number;
   /** Of a parallel run. */
   readonly parallel?: ParallelMetrics;
+}
+
+/** Decide about a lesson; the viewer has shown it. */
+export interface DecideLessonParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  readonly action: LessonAction;
+  /** Its file, as `LessonView` names it. */
+  readonly path: string;
+  /** The hash of what was shown, which `accept` needs: another content is not accepted. */
+  readonly sha256?: string;
+  /** With `accept`: for which projects; Absent: as the lesson says. */
+  readonly scope?: LessonScope;
+  /** Languages or frameworks of that scope. */
+  readonly match?: readonly string[];
 }
 
 /**
@@ -1201,6 +1217,31 @@ export interface FileMessage {
   readonly path: string;
   readonly action: FileAction;
 }
+
+/** Something that the history shows. */
+export interface Finding {
+  readonly kind: FindingKind;
+  readonly text: string;
+  /** Those that it comes from, oldest first. */
+  readonly iterations: readonly IterationRef[];
+  /** A command that acts on it; Absent: there is none. */
+  readonly next?: string;
+}
+
+/** What a finding is about. */
+export const FINDING_KINDS = [
+  /** A validation that fails again and again. */
+  "validation",
+  /** A task that was set aside. */
+  "setAside",
+  /** A setting that was changed by hand. */
+  "setting",
+  /** Time and cost of a kind of task. */
+  "tasks",
+  /** What an agent wanted to be remembered. */
+  "remembered",
+] as const;
+export type FindingKind = (typeof FINDING_KINDS)[number];
 
 /** What a run starts with. */
 export const FIRST_MODES = [
@@ -1505,6 +1546,12 @@ export interface IterationFacts {
   readonly report?: Report;
 }
 
+/** An iteration of a run. */
+export interface IterationRef {
+  readonly run: string;
+  readonly iteration: number;
+}
+
 /** One iteration as the tree of iterations shows it. */
 export interface IterationRow {
   readonly iteration: number;
@@ -1574,6 +1621,8 @@ export interface IterationStarted {
   readonly baseline: Baseline;
   /** Failed attempts so far, by task id, where others than this run have changed them. */
   readonly attempts?: Readonly<Record<string, number>>;
+  /** The lessons in its prompt. */
+  readonly lessons: readonly LessonRef[];
 }
 
 /** Ask for the iterations of one run. */
@@ -2121,10 +2170,161 @@ export interface LastIteration {
   readonly claims?: Claims;
 }
 
+/** Have lessons proposed from the history of a work tree, without a model. */
+export interface LearnParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+}
+
+/** What `ralph learn --json` prints. */
+export interface Learned {
+  readonly workspace: string;
+  /** Runs that were read. */
+  readonly runs: number;
+  readonly iterations: number;
+  /** False: it was a dry run, and nothing was written. */
+  readonly done: boolean;
+  readonly findings: readonly Finding[];
+  /** Lessons that wait for the user's decision, new ones and earlier ones. */
+  readonly proposals: readonly LessonView[];
+  /** Accepted lessons that are proposed for removal. */
+  readonly stale: readonly LessonView[];
+  readonly notes: readonly string[];
+}
+
 /** Show code lenses in the loop's files. */
 export interface LensOptions {
   readonly enabled?: boolean;
   readonly tasks?: TaskLenses;
+}
+
+/** What the user decides about a lesson. */
+export const LESSON_ACTIONS = [
+  "accept",
+  /** For a proposal: it is not proposed again. */
+  "reject",
+  /** For any other lesson: its file and its acceptance. */
+  "remove",
+] as const;
+export type LessonAction = (typeof LESSON_ACTIONS)[number];
+
+/** What the actions of `ralph lessons` that change something print with `--json`. */
+export interface LessonDecided {
+  readonly action: string;
+  /** Ids. */
+  readonly lessons: readonly string[];
+  /** Files that were written. */
+  readonly paths: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** Attempts and cost of tasks whose prompts had the lesson, and of comparable ones without. */
+export interface LessonEffect {
+  /** Iterations whose prompt had it. */
+  readonly iterations: number;
+  readonly tasksWith: number;
+  readonly tasksWithout: number;
+  /** Iterations a task, on average; Absent without a task. */
+  readonly attemptsWith?: number;
+  readonly attemptsWithout?: number;
+  /** Cost a task, on average; Absent where agents reported none. */
+  readonly costWithUsd?: number;
+  readonly costWithoutUsd?: number;
+  /** Day of the last iteration that had it, as `2026-01-31`. */
+  readonly lastUsed?: string;
+}
+
+/** What `ralph lessons --json` prints. */
+export interface LessonList {
+  /** Absent: outside of a repository. */
+  readonly workspace?: string;
+  readonly userFolder: string;
+  /** Estimated tokens of a prompt that lessons may take. */
+  readonly maxTokens: number;
+  readonly lessons: readonly LessonView[];
+}
+
+/** Where a lesson is stored. */
+export const LESSON_PLACES = [
+  /** In `.ralph/lessons/` of the repository. */
+  "repository",
+  /** In the user's config folder, for all projects. */
+  "user",
+  /** With the state of the work tree, until the user decides. */
+  "proposed",
+] as const;
+export type LessonPlace = (typeof LESSON_PLACES)[number];
+
+/** A lesson in a prompt: its id, and the hash of the file's content at that time. */
+export interface LessonRef {
+  readonly id: string;
+  readonly sha256: string;
+}
+
+/** Which projects a lesson fits. */
+export const LESSON_SCOPES = [
+  /** The repository that has it. */
+  "repository",
+  /** Projects with files of one of its languages. */
+  "language",
+  /** Projects that depend on one of its frameworks. */
+  "framework",
+  "everywhere",
+] as const;
+export type LessonScope = (typeof LESSON_SCOPES)[number];
+
+/** Whether a lesson is used. */
+export const LESSON_STATUSES = [
+  "accepted",
+  /** The user has not decided on it. */
+  "proposed",
+  /** It is new, or was changed since the user accepted it. */
+  "unapproved",
+  /** It cannot be read; `problems` says why. */
+  "invalid",
+] as const;
+export type LessonStatus = (typeof LESSON_STATUSES)[number];
+
+/** One lesson. */
+export interface LessonView {
+  readonly id: string;
+  readonly title: string;
+  readonly text: string;
+  readonly scope: LessonScope;
+  readonly match: readonly string[];
+  readonly files: readonly string[];
+  readonly tasks: readonly string[];
+  readonly source: string;
+  readonly date: string;
+  /** As the file has it. */
+  readonly hits: number;
+  readonly place: LessonPlace;
+  readonly status: LessonStatus;
+  /** Absolute. */
+  readonly path: string;
+  /** Of the file, as an acceptance names it. */
+  readonly sha256: string;
+  /** Whether it fits this project, whatever the task is; true outside of a project. */
+  readonly fits: boolean;
+  readonly problems: readonly string[];
+  /** Absent: it was never in a prompt. */
+  readonly effect?: LessonEffect;
+  /** Why it is proposed for removal; Absent: it is not. */
+  readonly stale?: string;
+}
+
+/** Lessons of earlier runs in the prompt: those that you accepted and that fit the task. */
+export interface LessonsConfig {
+  /** Estimated tokens of a prompt that lessons may take; 0 leaves all of them out. */
+  readonly maxTokens: number;
+  /** Days without a use after which a lesson is proposed for removal. */
+  readonly staleDays: number;
+}
+
+/** Ask for all lessons that can be seen from a work tree. */
+export interface LessonsParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
 }
 
 /** What the agent's logs look like. */
@@ -4311,6 +4511,9 @@ export interface Requests {
   "ralph/lanes": { params: LanesParams; result: LanesResult };
   "ralph/inspect": { params: InspectParams; result: TextResult };
   "ralph/maintain": { params: MaintainParams; result: MaintainResult };
+  "ralph/lessons": { params: LessonsParams; result: LessonList };
+  "ralph/learn": { params: LearnParams; result: Learned };
+  "ralph/decideLesson": { params: DecideLessonParams; result: LessonDecided };
   "ralph/setupChoices": { params: SetupChoicesParams; result: SetupChoicesResult };
   "ralph/validateSetup": { params: ValidateSetupParams; result: ValidateSetupResult };
   "ralph/proposePlan": { params: ProposePlanParams; result: ProposePlanResult };

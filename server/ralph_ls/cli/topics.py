@@ -18,6 +18,8 @@ from ralph_ls.protocol.errors import StateUnusable
 TOPICS: Mapping[str, str] = {
     # "logs" is a verb.
     "log-files": "logs.md",
+    # So is "lessons".
+    "learning": "lessons.md",
 } | {
     PurePosixPath(page).stem: page
     for page in (

@@ -202,6 +202,33 @@ VERBS: Mapping[str, VerbEntry] = {
             "ralph export --format json  # for a program",
         ),
     ),
+    "learn": VerbEntry(
+        Group.LOOK,
+        "Show what the runs here have taught, and propose lessons",
+        "lessons.learn",
+        "learn_verb",
+        UNLESS_DRY_RUN,
+        (
+            "ralph learn  # from the history alone, without a model",
+            "ralph learn --agent claude  # an agent proposes lessons too",
+            "ralph learn --dry-run --json  # for scripts; writes nothing",
+        ),
+    ),
+    "lessons": VerbEntry(
+        Group.STEER,
+        "List lessons, and decide which of them prompts have",
+        "lessons.manage",
+        "lessons_verb",
+        UserOnlyVerb(trust=True, reading=("list", "show", "export")),
+        (
+            "ralph lessons  # proposed, accepted, and whether they help",
+            "ralph lessons show use-uv  # all of it",
+            "ralph lessons accept use-uv --scope language --match python  # in all such projects",
+            "ralph lessons reject use-uv  # never proposed here again",
+            "ralph lessons export --output lessons.json  # for your team",
+            "ralph lessons import lessons.json  # as proposals",
+        ),
+    ),
     "stop": VerbEntry(
         Group.STEER,
         "Stop the run after this iteration, or at once",
@@ -258,6 +285,18 @@ VERBS: Mapping[str, VerbEntry] = {
         "skip",
         USER_ONLY,
         ("ralph skip 7  # the ids are in: ralph plan",),
+    ),
+    "pr": VerbEntry(
+        Group.STEER,
+        "Push what a parallel run merged, and open pull requests",
+        "runs.pull_request",
+        "pull_request_verb",
+        UNLESS_DRY_RUN,
+        (
+            "ralph pr  # one for the branch of the last run",
+            "ralph pr --each --draft  # one a task, each based on the one before",
+            "ralph pr --dry-run  # show what would be pushed",
+        ),
     ),
     "attach": VerbEntry(
         Group.STEER,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from ralph_ls.client.connection import ServerConnection, Writer
+from ralph_ls.protocol import lessons as lesson_methods
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
 from ralph_ls.protocol.json_output import RunsEverywhere
@@ -110,6 +111,11 @@ class Client(ServerConnection):
     )
     inspect = Call(methods.INSPECT, row_methods.InspectParams, row_methods.TextResult)
     maintain = Call(methods.MAINTAIN, row_methods.MaintainParams, row_methods.MaintainResult)
+    lessons = Call(methods.LESSONS, lesson_methods.LessonsParams, lesson_methods.LessonList)
+    learn = Call(methods.LEARN, lesson_methods.LearnParams, lesson_methods.Learned)
+    decide_lesson = Call(
+        methods.DECIDE_LESSON, lesson_methods.DecideLessonParams, lesson_methods.LessonDecided
+    )
     setup_choices = Call(
         methods.SETUP_CHOICES, setup_methods.SetupChoicesParams, setup_methods.SetupChoicesResult
     )

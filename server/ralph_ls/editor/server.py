@@ -359,7 +359,10 @@ def _register_subscriptions(desk: _ServerContext) -> None:
 
 def _register_history(desk: _ServerContext) -> None:
     """Requests about all runs, and verbs that print a text."""
-    for name in ("dashboard", "runs", "anywhere", "iterations", "lanes", "inspect", "maintain"):
+    for name in (
+        *("dashboard", "runs", "anywhere", "iterations", "lanes", "inspect", "maintain"),
+        *("lessons", "learn", "decideLesson"),
+    ):
         desk.server.feature(f"ralph/{name}")(_history_request(desk.workspaces, name))
 
 

@@ -94,6 +94,8 @@ class IterationMetrics(WireModel):
     """Whether its validation passed; None: none ran."""
     breaker: BreakerState = BreakerState.CLOSED
     """The state of the breaker after it."""
+    lessons: tuple[str, ...] = ()
+    """Ids of the lessons in its prompt."""
 
 
 class ModeMetrics(WireModel):

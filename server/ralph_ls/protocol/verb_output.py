@@ -226,6 +226,25 @@ class Archived(WireModel):
     notes: tuple[str, ...] = ()
 
 
+class OpenedPullRequest(WireModel):
+    """One pull request of ``ralph pr``."""
+
+    branch: str
+    commit: str
+    """What was pushed to the branch."""
+    url: str | None = None
+    """None: it was a dry run."""
+
+
+class PullRequests(WireModel):
+    """What ``ralph pr --json`` prints."""
+
+    done: bool
+    """False: it was a dry run."""
+    requests: tuple[OpenedPullRequest, ...]
+    """In the order in which they were opened."""
+
+
 class PrunedRun(WireModel):
     """One run whose output is removed."""
 

@@ -17,6 +17,7 @@ import * as history from "./chapters/history.mjs";
 import * as host from "./chapters/host.mjs";
 import * as keyboard from "./chapters/keyboard.mjs";
 import * as loop from "./chapters/loop.mjs";
+import * as lanes from "./chapters/lanes.mjs";
 import * as looks from "./chapters/looks.mjs";
 import * as newcomer from "./chapters/newcomer.mjs";
 import * as opening from "./chapters/opening.mjs";
@@ -40,6 +41,7 @@ const CHAPTERS = [
     { name: "answering", chapter: answering, after: "keyboard" },
     { name: "history", chapter: history, after: "answering" },
     { name: "stories", chapter: stories },
+    { name: "lanes", chapter: lanes },
     { name: "host", chapter: host },
     { name: "setup", chapter: setup, onlyNamed: true },
     { name: "ending", chapter: ending },

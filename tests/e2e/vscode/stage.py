@@ -66,6 +66,13 @@ cat "$kept/gate-$n" >"$kept/script-$n"
 . "$kept/script-$n"
 """
 
+LEDGER = """\
+# Plan
+
+- [ ] T001: Show the total
+- [ ] T002: Show the tax
+"""
+
 CONFIG = ".ralph/config.toml"
 N_POURED = 60
 
@@ -104,6 +111,8 @@ class Stage:
     other_repository: Path
     stories: Path
     """The repository whose plan is a file of stories."""
+    ledger: Path
+    """The repository whose tasks are worked on side by side."""
     workspace: Path
     """The file that opens both."""
     host: Path
@@ -116,7 +125,10 @@ class Stage:
     @property
     def repositories(self) -> tuple[Path, ...]:
         """All of them."""
-        return (self.fresh, self.repository, self.other_repository, self.stories, self.host)
+        return (
+            *(self.fresh, self.repository, self.other_repository, self.stories, self.ledger),
+            self.host,
+        )
 
 
 def set_up(folder: Path) -> Stage:
@@ -130,6 +142,7 @@ def set_up(folder: Path) -> Stage:
         repository=folder / "parser",
         other_repository=folder / "letters",
         stories=folder / "invoices",
+        ledger=folder / "ledger",
         workspace=folder / "both.code-workspace",
         host=folder / "host",
         kept=kept,
@@ -140,6 +153,7 @@ def set_up(folder: Path) -> Stage:
     _repository(stage.other_repository, _loop(LETTERS, agent))
     config = 'profile = "stories"\n' + _loop("", agent)[CONFIG]
     _repository(stage.stories, {"ralph/tasks.json": STORIES, CONFIG: config})
+    _repository(stage.ledger, _loop(LEDGER, agent) | {"page.txt": "total\n"})
     tasks = "".join(f"- [ ] Task {n}\n" for n in range(1, N_POURED + 1))
     _repository(stage.host, _loop(f"# Plan\n\n## Many\n\n{tasks}", pouring))
     # The window opens before there is a loop in it; the tests bring these back.

@@ -20,6 +20,7 @@ export class World {
         this.parser = this.#loop(known.repository);
         this.letters = this.#loop(known.otherRepository);
         this.invoices = this.#loop(known.stories, "ralph/tasks.json");
+        this.ledger = this.#loop(known.ledger);
         this.host = this.#loop(known.host);
         this.server = new CodeServer({
             program: known.program,
@@ -60,6 +61,11 @@ export class World {
     /** A row of the facts in the Loop view. */
     async fact(pattern) {
         await this.editor.reads(this.editor.webview.locator(".facts .row"), pattern);
+    }
+
+    /** The agent in a lane of the ledger, by the name of its folder. */
+    lane(name) {
+        return new Agent(path.join(this.known.kept, name));
     }
 
     #loop(folder, plan = "@fix_plan.md") {

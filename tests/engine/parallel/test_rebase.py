@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from ralph_ls.core.loop.lane_inputs import LaneRebased
 from ralph_ls.engine.git.worktree_state import LoopFiles
+from ralph_ls.engine.parallel.lane_merge import rebase_lane
 from ralph_ls.engine.parallel.lane_worktree import (
     LaneTree,
     branch_commit,
@@ -18,8 +23,11 @@ from ralph_ls.engine.parallel.lane_worktree import (
     remove_lane,
     require_no_branch_tree,
 )
+from ralph_ls.engine.parallel.merge_branch import MergeBranch
 from ralph_ls.engine.parallel.rebase import REPAIR, Rebase, require_merge_tree
 from ralph_ls.protocol.errors import RalphError, UsageError
+from ralph_ls.protocol.run.state import LaneView
+from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.store.layout import StateFolder, find_worktree
 from tests.engine.project_builder import git, make_repository
 
@@ -47,6 +55,31 @@ def lane(repository: Path, tmp_path: Path) -> Path:
     path = tmp_path / "lanes" / "run" / "one"
     make_lane(repository, path, "ralph/run/one", "HEAD")
     return path
+
+
+def test_a_merge_that_an_engine_did_not_live_to_record_counts_its_commits(
+    repository: Path, lane: Path, tmp_path: Path
+) -> None:
+    onto = git(repository, "rev-parse", "HEAD").strip()
+    commit(lane, "First", one_txt="1\n")
+    tip = commit(lane, "Second", two_txt="2\n")
+    tree = LaneTree(
+        worktree=find_worktree(lane), state=StateFolder(folder=tmp_path), branch="ralph/run/one"
+    )
+    branch = cast(MergeBranch, SimpleNamespace(rebase=lambda: Rebase(root=repository), name="s"))
+    view = LaneView(
+        lane=1,
+        task=TaskRef(id="1", title="One"),
+        branch=tree.branch,
+        worktree=str(lane),
+        started_at=datetime(2026, 1, 31, tzinfo=UTC),
+        onto=onto,
+        head=tip,
+    )
+    # The branch is at the lane's end, and the journal says only that it was about to move there.
+    assert rebase_lane(branch, tree, tip, view) == LaneRebased(
+        task="1", onto=tip, head=tip, commits=2
+    )
 
 
 class TestRebase:

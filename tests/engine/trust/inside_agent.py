@@ -46,6 +46,8 @@ CHANGING: Mapping[str, Sequence[str]] = {
     "notify": ["notify", "test"],
     "attach": ["attach"],
     "dashboard": ["dashboard"],
+    "learn": ["learn"],
+    "lessons": ["lessons", "accept", "none", "--yes"],
 }
 """A command line of each verb that is the user's alone."""
 
@@ -65,6 +67,8 @@ READING: Mapping[str, Sequence[str]] = {
     "config show": ["config", "show"],
     "config get": ["config", "get", "max_iterations"],
     "dashboard --json": ["dashboard", "--json"],
+    "learn --dry-run": ["learn", "--dry-run"],
+    "lessons list": ["lessons"],
 }
 """Command lines that only show something."""
 

@@ -30,6 +30,9 @@ PRINTED = {
     "show-iteration": ("show", "1"),
     "order": ("answer", "SQLite", "--no-continue"),
     "notify-test": ("notify", "test"),
+    "learn": ("learn",),
+    "lessons": ("lessons",),
+    "lessons-decided": ("lessons", "accept", "button", "--yes"),
     "dashboard": ("dashboard",),
     "doctor": ("doctor",),
     "doctor-editor": ("doctor", "--editor"),
@@ -57,6 +60,9 @@ PRINTED = {
 
 IN_OTHER = {"allow", "init-from-existing"}
 """Those that say more where another loop was, and a command waits for approval."""
+
+ELSEWHERE = {"pr"}
+"""Those that need a parallel run: ``tests/engine/parallel``."""
 
 REPORT = "<promise>COMPLETE</promise>"
 
@@ -91,6 +97,9 @@ def test_every_document_fits_its_schema(
     script.chmod(0o755)
     files = {name: str(tmp_path / name) for name in ("output", "trace", "demo")}
     files["proposer"] = write_agent(tmp_path / "proposer", "cat >/dev/null\necho '- [ ] Send it'")
+    lesson = own.parent / "lessons" / "button.md"
+    lesson.parent.mkdir()
+    lesson.write_text("---\nscope: everywhere\n---\n# Red\n", encoding="utf-8")
     editor = ConnectedEditor(
         name="Vim",
         pid=os.getpid(),
@@ -112,7 +121,7 @@ def test_every_document_fits_its_schema(
         # Nothing is printed that the schema does not name.
         assert set(document) <= set(known["properties"]), name
     end_run(tree)
-    assert sorted(PRINTED) == sorted(
+    assert sorted({*PRINTED, *ELSEWHERE}) == sorted(
         path.name.partition(".")[0] for path in SCHEMAS.glob("output/*")
     )
 

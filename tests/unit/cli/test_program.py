@@ -21,7 +21,18 @@ from tests.unit.cli.shell_agents import IDLER
 NO_OUTPUT = {"serve"}
 """It prints nothing itself, and works wherever it is started."""
 
-ANYWHERE = {"read", "simulate", "demo", "help", "hook", "doctor", "notify", "ps", "inbox"}
+ANYWHERE = {
+    "read",
+    "simulate",
+    "demo",
+    "help",
+    "hook",
+    "doctor",
+    "notify",
+    "ps",
+    "inbox",
+    "lessons",
+}
 """They work outside a repository, too."""
 
 SHOWN = [verb for verb in VERBS if verb not in NO_OUTPUT]

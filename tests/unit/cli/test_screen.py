@@ -417,6 +417,36 @@ class TestKeys:
             await wait_for_text(app, pilot, "▲ other")
             await wait_for_text(app, pilot, "other waits for you; ] goes to it")
 
+    async def test_a_lane_has_a_tab_until_it_is_merged(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            lanes = [
+                OtherRun(
+                    place=place_at(tmp_path / f"t00{number}-{number}"),
+                    needs_user=False,
+                    title=f"lane {number}",
+                    is_lane=True,
+                )
+                for number in (1, 2)
+            ]
+            app._find_others = lambda: lanes
+            app._look_for_others()
+            await wait_for_text(app, pilot, f" ● {tmp_path.name}  ● lane 1  ● lane 2")
+            await pilot.press("right_square_bracket")
+            await pilot.pause()
+            assert app.pane.place == lanes[0].place
+            app._find_others = tuple
+            app._look_for_others()
+            # The one that is shown stays until another one is looked at.
+            await wait_for_text(app, pilot, f" ● {tmp_path.name}  ○ lane 1\n")
+            await pilot.press("left_square_bracket")
+            await pilot.pause()
+            app._look_for_others()
+            while len(app._panes) > 1:
+                await pilot.pause()
+            assert "lane" not in text_of(app)
+
 
 class TestPagesOfARun:
     async def test_history_iterations_diff_log_and_prompt(

@@ -94,7 +94,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "engine/process/running_process.py": ({"fdopen", "open"}, f"{OURS}, and a pipe of our own"),
     "engine/process/streams.py": ({"open"}, OURS),
-    "engine/run/setup.py": ({"write_text"}, OURS),
+    "engine/run/agent_question.py": ({"write_text"}, OURS),
     "engine/sandbox/box.py": ({"read_bytes"}, OURS),
     "engine/sandbox/cleanup.py": (
         {"fdopen", "listdir", "open", "read_bytes", "walk"},

@@ -260,7 +260,9 @@ export function tasksSection(
           }),
           element("span", { class: "numbers", "data-value": String(task.iterations) }, [
             [
-              t("{0} iterations", count(task.iterations)),
+              task.iterations === 1
+                ? t("1 iteration")
+                : t("{0} iterations", count(task.iterations)),
               task.isDone ? t("done") : t("not done"),
               known(task.costUsd, (value) => dollars(value, task.estimated)),
             ].join(" · "),
@@ -294,11 +296,15 @@ function parallelRun(run: DashboardRun): HTMLElement {
   const words = [
     moment(begin, "time"),
     t("{0} lanes", count(parallel?.lanes ?? 0)),
-    t("{0} tasks merged", count(parallel?.merged ?? 0)),
+    parallel?.merged === 1
+      ? t("1 task merged")
+      : t("{0} tasks merged", count(parallel?.merged ?? 0)),
     parallel?.parked === undefined || parallel.parked === 0
       ? undefined
       : t("{0} parked", count(parallel.parked)),
-    t("{0} conflicts", count(parallel?.conflicts ?? 0)),
+    parallel?.conflicts === 1
+      ? t("1 conflict")
+      : t("{0} conflicts", count(parallel?.conflicts ?? 0)),
   ].filter((part) => part !== undefined);
   return element("figure", { class: "lanes" }, [
     element("figcaption", {}, [

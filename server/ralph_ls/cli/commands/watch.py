@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -67,7 +69,9 @@ class _Form(StrEnum):
 def _watch_on_screen(place: CommandWorktree, *, in_run: int | None) -> _Form:
     from ralph_ls.cli.screen.open_screen import ScreenEnd, show_screen
 
-    end = show_screen(place, find_others=other_runs, in_run=in_run)
+    root = place.worktree.root
+    find_others = partial(other_runs, root, only_lanes=in_run is not None)
+    end = show_screen(place, find_others=find_others, in_run=in_run)
     if in_run is not None:
         return _Form.NONE
     if end in {ScreenEnd.PLAIN, ScreenEnd.FAILED}:
@@ -79,19 +83,31 @@ def _watch_on_screen(place: CommandWorktree, *, in_run: int | None) -> _Form:
     return _Form.NONE
 
 
-def other_runs() -> list[OtherRun]:
-    """The live runs of the user."""
+def other_runs(root: Path, *, only_lanes: bool = False) -> list[OtherRun]:
+    """The live runs of the user; with ``only_lanes`` those of the lanes of the run in ``root``."""
     from ralph_ls.cli.commands.runs.everywhere import live_runs
     from ralph_ls.cli.screen.app import OtherRun
     from ralph_ls.core.views.text.status import needs_user
+    from ralph_ls.store.run.runs import lane_origin
 
-    return [
-        OtherRun(
-            place=CommandWorktree(worktree=worktree, state=state),
-            needs_user=needs_user(found.state, found.phase),
+    others = []
+    for worktree, state, found in live_runs():
+        lane = lane_origin(worktree, state)
+        is_own = lane is not None and lane.root == root
+        if only_lanes and not is_own:
+            continue
+        title = ""
+        if lane is not None:
+            title = f"lane {lane.number}" + ("" if is_own else f" of {lane.root.name}")
+        others.append(
+            OtherRun(
+                place=CommandWorktree(worktree=worktree, state=state),
+                needs_user=needs_user(found.state, found.phase),
+                title=title,
+                is_lane=lane is not None,
+            )
         )
-        for worktree, state, found in live_runs()
-    ]
+    return sorted(others, key=lambda one: one.title)
 
 
 def _watch_plainly(place: CommandWorktree, found: FoundRun, *, as_json: bool) -> _Form:

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -216,11 +216,11 @@ def _propose(order: ProposePlanParams, *, attached: bool) -> ProposePlanResult:
         example=example,
         plan_path=existing_plan(root),
     )
-    stoppable = _Stoppable(attached=attached)
+    stoppable = Stoppable(attached=attached)
     return propose(request, name=new_run_id(SystemClock().now()), on_stopper=stoppable.take)
 
 
-class _Stoppable:
+class Stoppable:
     """What ends the agent: a signal, or the end of standard input where somebody is attached."""
 
     def __init__(self, *, attached: bool) -> None:
@@ -244,16 +244,23 @@ def _at_the_end(stop: Callable[[], None]) -> None:
 
 
 def _overrides(order: ProposePlanParams) -> dict[str, Any]:
-    overrides: dict[str, Any] = {
+    way = None if order.agent_prompt is None else order.agent_prompt.value
+    return {
         "profile": None if order.profile is None else order.profile.value,
-        "agent": order.agent,
+        **agent_overrides(order.agent, order.agent_command, way),
     }
-    if order.agent_command is not None:
-        table: dict[str, Any] = {"argv": list(order.agent_command)}
-        if order.agent_prompt is not None:
-            table["prompt"] = order.agent_prompt.value
-        overrides |= {"agent": "command", "agents.command": table}
-    return overrides
+
+
+def agent_overrides(
+    agent: str | None, command: Sequence[str] | None, prompt: str | None
+) -> dict[str, Any]:
+    """The settings of the agent that flags name; ``prompt`` is how a command gets its prompt."""
+    if command is None:
+        return {"agent": agent}
+    table: dict[str, Any] = {"argv": list(command)}
+    if prompt is not None:
+        table["prompt"] = prompt
+    return {"agent": "command", "agents.command": table}
 
 
 def _show(found: ProposePlanResult) -> None:

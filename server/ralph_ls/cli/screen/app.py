@@ -59,6 +59,10 @@ class OtherRun:
 
     place: CommandWorktree
     needs_user: bool
+    title: str = ""
+    """Of its tab; empty: the name of its folder."""
+    is_lane: bool = False
+    """It is the run of a lane, whose work tree goes when its work is merged."""
 
 
 class RalphScreen(App[ScreenEnd]):
@@ -137,6 +141,10 @@ class RalphScreen(App[ScreenEnd]):
         self._on_signal = on_signal
         self._panes: dict[str, RunPane] = {}
         self._tones: dict[str, Tone] = {}
+        self._titles: dict[str, str] = {}
+        self._lanes: set[str] = set()
+        """Names of the panes of lanes."""
+        self._n_added = 0
         self._current = ""
         self._tabs = Tabs(id="runs")
         self._switcher = ContentSwitcher()
@@ -176,19 +184,33 @@ class RalphScreen(App[ScreenEnd]):
         """The run that is shown."""
         return self._panes[self._current]
 
-    async def add_run(self, place: CommandWorktree) -> None:
-        """A tab for one more work tree."""
+    async def add_run(self, place: CommandWorktree, other: OtherRun | None = None) -> None:
+        """A tab for one more work tree; ``other`` where the run is not that of this terminal."""
         leave = None if self._interrupt is not None else self.action_leave
-        keys = KeyActions(place=place, by="ralph watch", leave=leave, give_elsewhere=self._give)
-        name = f"run-{len(self._panes)}"
+        give = self._give if other is None else None
+        keys = KeyActions(place=place, by="ralph watch", leave=leave, give_elsewhere=give)
+        name = f"run-{self._n_added}"
+        self._n_added += 1
+        self._titles[name] = (other.title if other is not None else "") or place.worktree.root.name
+        if other is not None and other.is_lane:
+            self._lanes.add(name)
         pane = RunPane(place, keys, name=name, clock=self._clock)
         keys.screen = _PaneScreen(self)
         self._panes[name] = pane
         await self._switcher.add_content(pane)
-        await self._tabs.add_tab(Tab(Text(place.worktree.root.name), id=name))
+        await self._tabs.add_tab(Tab(Text(self._titles[name]), id=name))
         self._tabs.set_class(len(self._panes) > 1, "-several")
         if len(self._panes) == 1:
             self._show_pane(name)
+
+    async def _remove_run(self, name: str) -> None:
+        """Close a tab and what it follows."""
+        pane = self._panes.pop(name)
+        pane.end()
+        self._lanes.discard(name)
+        await self._tabs.remove_tab(name)
+        await pane.remove()
+        self._tabs.set_class(len(self._panes) > 1, "-several")
 
     def _show_pane(self, name: str) -> None:
         self._current = name
@@ -211,7 +233,10 @@ class RalphScreen(App[ScreenEnd]):
         known = {pane.place.worktree.root: name for name, pane in self._panes.items()}
         for root, other in found.items():
             if root not in known:
-                await self.add_run(other.place)
+                await self.add_run(other.place, other)
+        for name in self._lanes - {self._current}:
+            if self._panes[name].place.worktree.root not in found:
+                await self._remove_run(name)
         for name, pane in self._panes.items():
             if pane.view is None:
                 other_run = found.get(pane.place.worktree.root)
@@ -225,7 +250,7 @@ class RalphScreen(App[ScreenEnd]):
         before, self._tones[name] = self._tones.get(name), tone
         if before is tone:
             return
-        where = self._panes[name].place.worktree.root.name
+        where = self._titles[name]
         label = Content.assemble((TONE_MARKS[tone], content_style(tone)), f" {where}")
         self._tabs.query_one(f"#{name}", Tab).label = label
         if before is not None and tone is Tone.WARNING and name != self._current:

@@ -35,7 +35,7 @@ def show_screen(
     parent, is_beside = os.getppid(), in_run is not None
     app = RalphScreen(
         place,
-        find_others=tuple if is_beside else find_others,
+        find_others=find_others,
         interrupt=(lambda: os.kill(parent, signal.SIGINT)) if is_beside else None,
         suspend=(lambda: _suspend_with(parent)) if is_beside else None,
         give=None if in_run is None else ForegroundChannel(in_run).ask,

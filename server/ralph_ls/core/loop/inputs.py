@@ -29,6 +29,7 @@ from ralph_ls.protocol.run.report import (
 )
 from ralph_ls.protocol.run.values import (
     Baseline,
+    LessonRef,
     Mode,
     PlanCountsView,
     RemovedTask,
@@ -213,6 +214,8 @@ class Prepared:
     must_claim: bool = False
     """Others may take the next task too, so it is claimed before an agent works on it."""
     notices: tuple[Notice, ...] = ()
+    lessons: tuple[LessonRef, ...] = ()
+    """Those that its prompt will have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -285,7 +285,11 @@ def _prepared(driver: ReplayDriver, started: IterationStarted) -> Prepared:
         task = UNKNOWN_TASK
     plan = PlanFacts(counts=started.counts, next_task=task)
     return Prepared(
-        baseline=started.baseline, plan=plan, mode=started.mode, attempts=started.attempts
+        baseline=started.baseline,
+        plan=plan,
+        mode=started.mode,
+        attempts=started.attempts,
+        lessons=started.lessons,
     )
 
 
@@ -335,7 +339,7 @@ def _turn(
 
 
 def _judged(piece: _IterationSlice) -> WorkJudged:
-    """The verdict of the iteration's judge; one that was not asked cannot tell."""
+    """The verdict of the iteration's judge; one that was not asked is undecided."""
     judged = piece.find(Judged)
     if judged is None:
         return WorkJudged(verdict=JudgeVerdict.CANNOT_TELL, reason="not recorded")

@@ -17,6 +17,7 @@ import attrs
 from lsprotocol import types
 
 from ralph_ls.core.plurals import count_of
+from ralph_ls.editor.documents.lesson_actions import LESSON_KIND, lesson_actions
 from ralph_ls.editor.documents.loop_documents import LoopDocuments, is_config
 from ralph_ls.editor.documents.project_documents import ProjectDocuments
 from ralph_ls.editor.documents.project_fixes import settings_fixes, spec_fixes
@@ -67,7 +68,10 @@ def register(
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
         types.CodeActionOptions(
-            code_action_kinds=[types.CodeActionKind.QuickFix, KIND, RUN_KIND, TASK_KIND],
+            code_action_kinds=[
+                types.CodeActionKind.QuickFix,
+                *(KIND, RUN_KIND, TASK_KIND, LESSON_KIND),
+            ],
             resolve_provider=True,
         ),
     )
@@ -107,6 +111,12 @@ class _CodeActions:
         if is_config(uri):
             return self._in_settings(params)
         await self._workspaces.ready()
+        opened = self._documents.open_document(uri)
+        text = None if opened is None else opened.source
+        prefix = self._options().command_prefix or OWN_PREFIX
+        lesson = await lesson_actions(self._workspaces, uri, text, prefix=prefix)
+        if lesson is not None:
+            return [one for one in lesson if _wants(params.context, one.kind or "")]
         place = self._workspaces.of_document(uri)
         if place is None:
             return await self._in_specs(params)

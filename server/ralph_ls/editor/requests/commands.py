@@ -47,6 +47,9 @@ COMMANDS = (
     "setup",
     "plans",
     "choosePlan",
+    "lessons",
+    "learn",
+    "decideLesson",
 )
 """The names behind the prefix; lenses name them as their verbs."""
 

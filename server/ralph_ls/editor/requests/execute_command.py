@@ -20,7 +20,7 @@ from ralph_ls.editor.lsp.conversion import find_target
 from ralph_ls.editor.lsp.errors import invalid_field
 from ralph_ls.editor.lsp.language_server import RalphLanguageServer
 from ralph_ls.editor.push import subscriptions
-from ralph_ls.editor.requests import control, reviews, setup, tasks
+from ralph_ls.editor.requests import control, history, reviews, setup, tasks
 from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
 from ralph_ls.protocol.base import WireModel
@@ -50,6 +50,9 @@ LENS_KEYS = frozenset(
 
 RUN_INDEPENDENT = frozenset(
     {
+        "lessons",
+        "learn",
+        "decideLesson",
         "start",
         "runTask",
         "replan",
@@ -120,6 +123,8 @@ async def execute_command(gesture: CommandCall) -> WireModel:
             return await control.iteration_changes(gesture.workspaces, params)
         case "state":
             return await subscriptions.state(gesture.workspaces, gesture.documents, params)
+        case "lessons" | "learn" | "decideLesson" as name:
+            return await history.HANDLERS[name](gesture.workspaces, params)
         case name if name in setup.HANDLERS:
             return await setup.HANDLERS[name](gesture.workspaces, params)
         case name:

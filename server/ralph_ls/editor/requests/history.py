@@ -20,6 +20,7 @@ from ralph_ls.core.views.panel.lanes import lane_table
 from ralph_ls.core.views.panel.rows import MAX_ROWS, measured_rows, with_roll_back, with_undone
 from ralph_ls.core.views.report.dashboard import clean_run, kept_run, with_clean_texts
 from ralph_ls.editor.requests.control import trusted_workspace
+from ralph_ls.editor.requests.lessons import decide_lesson, learn, lessons
 from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.json_output import RunAnywhere, RunsEverywhere
@@ -240,6 +241,9 @@ HANDLERS: Mapping[str, Callable[[Workspaces, Any], Awaitable[WireModel]]] = Mapp
         "lanes": lanes,
         "inspect": inspect,
         "maintain": maintain,
+        "lessons": lessons,
+        "learn": learn,
+        "decideLesson": decide_lesson,
     }
 )
 """By the name behind ``ralph/``."""

@@ -16,6 +16,7 @@ from ralph_ls.core.plurals import count_of
 from ralph_ls.editor.lsp.errors import describe_failure
 from ralph_ls.editor.requests.execute_command import MOST_IN_MESSAGE, OPENED
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.lessons import Learned, LessonDecided
 from ralph_ls.protocol.lsp.methods import ReplyResult, ShownResult
 from ralph_ls.protocol.lsp.row_methods import Refusal, RollbackResult
 
@@ -39,6 +40,12 @@ def show_answer(server: RalphLanguageServer, answer: WireModel) -> None:
             _show(server, types.MessageType.Warning, why)
         case RollbackResult():
             _show(server, types.MessageType.Info, _rollback_words(answer))
+        case LessonDecided():
+            words = "; ".join((f"{answer.action}: {', '.join(answer.lessons)}", *answer.notes))
+            _show(server, types.MessageType.Info, f"lesson {words}")
+        case Learned(proposals=lessons):
+            words = f"{count_of(len(lessons), 'proposed lesson')}; look at them with: ralph lessons"
+            _show(server, types.MessageType.Info, words)
         case _:
             pass
 

@@ -20,6 +20,7 @@ The plan is guarded elsewhere.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import stat
@@ -49,7 +50,7 @@ from ralph_ls.store.files import (
 )
 from ralph_ls.store.project.plan_file import text_hash
 from ralph_ls.store.project.scripts import validation_files, validation_folder
-from ralph_ls.store.project.trust import LARGEST_FILE
+from ralph_ls.store.project.trust import LARGEST_FILE, LESSONS_FOLDER, is_lesson
 
 SHOWN_CHARACTERS = 4000
 
@@ -225,6 +226,8 @@ class ProtectedFiles:
         config = self._workspace.config
         if path.parent == PurePosixPath(config.paths.prompts):
             return path.match("PROMPT_*.md")
+        if is_lesson(str(path)):
+            return True
         is_script = not path.name.startswith(".") and not path.name.endswith("~")
         return is_script and path.parent == PurePosixPath(validation_folder(config))
 
@@ -272,6 +275,8 @@ class ProtectedFiles:
     ) -> _Known | None:
         """The file as it has to be: as the user saved or committed it last, else as it was."""
         path, since = place
+        if now is not None and self._is_accepted_lesson(path, now.data):
+            return now
         committed = self._history.version_of_user(path, commits)
         if committed is not None:
             was = self._committed(committed, was, now)
@@ -291,6 +296,11 @@ class ProtectedFiles:
         mode, link = (0o644, None) if was is None else (was.mode, was.link)
         data = last.text.encode("utf-8", "replace")
         return _Known(data=data, mode=mode, link=link, signature=())
+
+    def _is_accepted_lesson(self, path: str, data: bytes) -> bool:
+        """Whether the user accepted a lesson in this form, before the run or during it."""
+        digest = hashlib.sha256(data).hexdigest()
+        return is_lesson(path) and self._workspace.trust.is_approved(path, digest)
 
     def _committed(
         self, version: UserVersion, was: _Known | None, now: _Known | None
@@ -324,6 +334,8 @@ class ProtectedFiles:
         prompts = [folder / name for name in names_in(folder) if fnmatch(name, "PROMPT_*.md")]
         here = {os.path.relpath(path, workspace.root).replace(os.sep, "/") for path in prompts}
         scripts = validation_files(workspace.root, workspace.config)
+        lessons = [f"{LESSONS_FOLDER}/{name}" for name in names_in(workspace.root / LESSONS_FOLDER)]
+        here.update(filter(is_lesson, lessons))
         return sorted({CONFIG_FILE, *workspace.guarded_files, *scripts, *here})
 
     def _look(self, path: str, known: _Known | None) -> _Known | None:

@@ -28,6 +28,7 @@ from ralph_ls.engine.iteration.launch import (
     leave_sandbox,
     prompt_of,
 )
+from ralph_ls.engine.iteration.lessons import RunLessons
 from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
 from ralph_ls.engine.process import running_process
 from ralph_ls.engine.process.streams import OutputLimit, emit_output_cut
@@ -60,11 +61,13 @@ class AgentProcess:
         *,
         clock: Clock,
         inspector: WorktreeInspector,
+        lessons: RunLessons,
         emit: Callable[[AnnouncementDone], None] | None,
         keeper: TreeKeeper,
     ) -> None:
         self._workspace = workspace
         self._inspector = inspector
+        self._lessons = lessons
         self._emit = emit
         self._keeper = keeper
         self._notices = Notices()
@@ -87,6 +90,7 @@ class AgentProcess:
         Raises a ``RalphError`` where the agent cannot be started.
         """
         self._is_stopping = False
+        effect = replace(effect, context=self._lessons.with_lessons(effect.context))
         prompt = prompt_of(self._workspace, effect, plan)
         if prompt.passed_over is not None:
             self._notices.add("prompt-passed-over", prompt.passed_over)
@@ -128,12 +132,15 @@ class AgentProcess:
         self._process = None
 
     async def check_approvals(self) -> None:
-        """Remove approvals that appeared during the run, and report them."""
-        self._report(await asyncio.to_thread(remove_added_approvals, self._workspace))
+        """Remove approvals and lessons that appeared during the run, and report them."""
+        self._report(await asyncio.to_thread(self._remove_added))
+
+    def _remove_added(self) -> tuple[AnnouncementDone, ...]:
+        return (*remove_added_approvals(self._workspace), *self._lessons.remove_added())
 
     def finish(self) -> None:
         """Check approvals for the last time; blocks."""
-        self._report(remove_added_approvals(self._workspace))
+        self._report(self._remove_added())
 
     def close(self) -> None:
         """Close messages and logs."""

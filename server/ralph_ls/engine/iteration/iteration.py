@@ -47,6 +47,7 @@ from ralph_ls.engine.iteration.agent_process import AgentProcess
 from ralph_ls.engine.iteration.health import Health
 from ralph_ls.engine.iteration.iteration_reader import IterationReader
 from ralph_ls.engine.iteration.judge import IterationJudge
+from ralph_ls.engine.iteration.lessons import RunLessons
 from ralph_ls.engine.iteration.plan_memory import PlanMemory
 from ralph_ls.engine.iteration.validation import ScriptValidation
 from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
@@ -57,7 +58,7 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.events import IterationEnded
 from ralph_ls.protocol.run.report import JudgeVerdict
 from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.protocol.run.values import Baseline, Mode
 from ralph_ls.store.external.supervisor import current
 
 
@@ -82,8 +83,10 @@ class IterationWork:
         self._plan = PlanMemory(workspace)
         self._plan_lock = asyncio.Lock()
         """Held while the engine itself writes the plan, beside the loop."""
+        self._lessons = RunLessons(workspace)
         self._agent = AgentProcess(
             workspace,
+            lessons=self._lessons,
             clock=clock,
             inspector=self._inspector,
             emit=emit,
@@ -142,13 +145,15 @@ class IterationWork:
         unwell = self._health.check(baseline, is_first=run.start == 0)
         facts = self._plan.facts(text, effect, run, self._plan.names.renamed)
         facts = self._guard.with_offence(facts, text)
-        task = facts.next_task
+        task, mode = facts.next_task, self._source.mode(text, facts, run)
+        unused = self._lessons.begin()
         return Prepared(
             baseline=baseline,
             plan=facts,
-            mode=self._source.mode(text, facts, run),
+            mode=mode,
             must_claim=task is not None and self._source.must_claim(text, task),
-            notices=(*unwell, *self._source.remarks(text, report_changes=False)),
+            notices=(*unused, *unwell, *self._source.remarks(text, report_changes=False)),
+            lessons=self._lessons.choose(None if mode is Mode.PLAN else task),
         )
 
     async def _tree_and_plan(self, effect: PrepareIteration) -> tuple[Baseline, str]:

@@ -10,12 +10,10 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.loop.effects import Effect, TakeApprovals, Validate
-from ralph_ls.core.loop.fold import fold
+from ralph_ls.core.loop.effects import Effect, TakeApprovals
 from ralph_ls.core.loop.inputs import Input
 from ralph_ls.core.loop.lane_effects import (
     AdvanceBranch,
@@ -29,23 +27,24 @@ from ralph_ls.core.loop.lane_effects import (
 )
 from ralph_ls.core.loop.lane_inputs import (
     BranchPlanRead,
-    LaneAdvanced,
-    LaneDeferred,
     LaneEngineGone,
     LaneFailed,
     LaneInput,
-    LaneObserved,
     LaneOpened,
-    LaneRebased,
     LaneRefused,
     LaneRunFinished,
 )
-from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.loop.rules.lanes import branch_of_run, lane_of
 from ralph_ls.engine.clock import Clock
-from ralph_ls.engine.delivery.git_commands import ProcessLauncher
-from ralph_ls.engine.iteration.validation import ScriptValidation
 from ralph_ls.engine.parallel import lane_setup
+from ralph_ls.engine.parallel.lane_follower import RUNNING, FollowedRun, LaneFollower
+from ralph_ls.engine.parallel.lane_merge import LaneMerger, MergeProcesses, repair_note
+from ralph_ls.engine.parallel.lane_settings import (
+    has_unseen_end,
+    lane_overrides,
+    limits_left,
+    passed_overrides,
+)
 from ralph_ls.engine.parallel.lane_starter import LaneOrder, LaneStarter
 from ralph_ls.engine.parallel.lane_worktree import (
     LaneTree,
@@ -56,78 +55,24 @@ from ralph_ls.engine.parallel.lane_worktree import (
     move_lane,
     remove_lane,
 )
-from ralph_ls.engine.parallel.merge_branch import BranchMoved, MergeBranch
-from ralph_ls.engine.process.running_process import RunningProcess
+from ralph_ls.engine.parallel.merge_branch import MergeBranch
 from ralph_ls.engine.run.effect_runner import EffectRunner
-from ralph_ls.engine.run.inbox import Wakeup
 from ralph_ls.engine.worktree.keeper import TreeKeeper
 from ralph_ls.engine.worktree.workspace import Workspace
-from ralph_ls.protocol.config.config import Config, OnHalt
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.state import LaneView, RunState
-from ralph_ls.protocol.run.values import EndReason, MergeProblem, Phase
+from ralph_ls.protocol.run.values import MergeProblem
 from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.layout import find_worktree, new_run_id, state_root
 from ralph_ls.store.project import trust
 from ralph_ls.store.run import steering
-from ralph_ls.store.run.follow import JournalTail
 from ralph_ls.store.run.inbox import queue_note
 from ralph_ls.store.run.journal import Journal
-from ralph_ls.store.run.lock import is_held
 from ralph_ls.store.run.runs import find_run
 from ralph_ls.store.run.state_index import find_state
 
 LANE_VARIABLE = "RALPH_LANE"
 """The lane's number in the environment of everything that runs in it, such as for a port."""
-
-WAITS_SHOWN = frozenset({"limit", "retry", "unreachable"})
-"""Reasons of a wait that a parallel run has to know of."""
-
-SHOWN_PATHS = 50
-
-_NOT_PASSED = frozenset(
-    {
-        "parallel",
-        "mode",
-        "task",
-        "work_branch",
-        "push",
-        "on_halt",
-        "max_iterations",
-        "max_tokens",
-        "max_cost_usd",
-        "max_duration",
-    }
-)
-"""Overrides of a parallel run that its lanes get otherwise."""
-
-
-RUNNING = (Phase.RUNNING, None, None, None)
-"""What is reported of the phase of a run that works."""
-
-
-_NOT_NOTIFIED = ("complete", "limit", "breaker", "usage_limit", "cost")
-"""Events of which a lane's run notifies nobody: the parallel run has the same ones."""
-
-
-@dataclass(slots=True)
-class FollowedRun:
-    """A lane's run that is followed."""
-
-    lane: LaneTree
-    run: str
-    tail: JournalTail
-    wakeup: Wakeup | None = None
-    state: RunState = field(default_factory=RunState)
-    told: tuple[Any, ...] = RUNNING
-    """What was last reported of its phase."""
-    is_over: bool = False
-
-    def stop_watching(self) -> None:
-        """Look no more by itself whether its files change."""
-        if self.wakeup is not None:
-            self.wakeup.close()
-            self.wakeup = None
 
 
 class LaneEffectRunner(EffectRunner):
@@ -147,20 +92,15 @@ class LaneEffectRunner(EffectRunner):
         self._place = workspace
         self._time = clock
         self._tell = deliver
-        self._overrides = {
-            key: value
-            for key, value in overrides.items()
-            if key not in _NOT_PASSED and not key.startswith("lane.")
-        }
+        self._overrides = passed_overrides(overrides)
         self._approved = trust.read_record(workspace.state).allowed
         self._starter = LaneStarter(workspace.files.folder / "lanes.err")
         self._trees = asyncio.Lock()
         """Held while work trees and branches change."""
         self._orders: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Held while a lane gets an order, so that it gets them in their order."""
-        self._followed: dict[str, FollowedRun] = {}
-        self._processes: list[RunningProcess] = []
-        self._is_stopping = False
+        self._follower = LaneFollower(deliver, self._run_is_over)
+        self._processes = MergeProcesses()
         self._branch: MergeBranch | None = None
 
     def perform(self, effect: Effect | LaneEffect, run: RunState) -> None:
@@ -184,8 +124,7 @@ class LaneEffectRunner(EffectRunner):
     def look_at_clock(self) -> None:
         """Look at the lanes as well, for systems without events of files."""
         super().look_at_clock()
-        for task in list(self._followed):
-            self._look_at_lane(task)
+        self._follower.look()
 
     def write_first(self, effects: Iterable[Effect | LaneEffect]) -> str | None:
         """As for any run; lanes that are opened from now on have new approvals, too."""
@@ -204,12 +143,8 @@ class LaneEffectRunner(EffectRunner):
 
     async def close(self) -> None:
         """Leave nothing behind but the lanes' runs."""
-        self._is_stopping = True
-        for process in self._processes:
-            process.stop()
-        for followed in self._followed.values():
-            followed.stop_watching()
-        self._followed.clear()
+        self._processes.stop()
+        self._follower.close()
         await super().close()
         await asyncio.to_thread(self._starter.close)
 
@@ -251,7 +186,7 @@ class LaneEffectRunner(EffectRunner):
                     task=effect.task,
                     run=live.state.run,
                     base=view.base or lane.head(),
-                    limits=_limits_left(live.state.config, view, live.state.run),
+                    limits=limits_left(live.state.config, view, live.state.run),
                     is_new=False,
                 )
             else:
@@ -264,8 +199,10 @@ class LaneEffectRunner(EffectRunner):
         # What becomes of the run is of interest once it is known that there is one.
         self._tell(opened)
         is_known = not opened.is_new and opened.run == view.run and view.end is None
-        told = (view.phase, view.phase_reason, view.until, view.question)
-        self._follow(effect.task, lane, opened.run, told=told if is_known else RUNNING)
+        reported = (view.phase, view.phase_reason, view.until, view.question)
+        self._follower.follow(
+            effect.task, lane, opened.run, reported=reported if is_known else RUNNING
+        )
 
     def _prepare_lane(self, view: LaneView, effect: OpenLane, run: RunState) -> LaneTree:
         """The lane's work tree, with its work where the next run begins."""
@@ -297,7 +234,7 @@ class LaneEffectRunner(EffectRunner):
         """Run ``lane.setup`` in a lane that has not been set up."""
         if view.run is None and self._place.config.lane.setup:
             await lane_setup.set_up(
-                self._place, lane, environment=self._environment(view), keep=self._processes
+                self._place, lane, environment=self._environment(view), keep=self._processes.started
             )
 
     def _environment(self, view: LaneView) -> dict[str, str]:
@@ -306,7 +243,7 @@ class LaneEffectRunner(EffectRunner):
     def _begin(self, lane: LaneTree, view: LaneView, effect: OpenLane) -> LaneOpened:
         """Start a run, or continue the lane's last one."""
         found = find_run(lane.worktree, lane.state)
-        if found is not None and _has_unseen_end(found.state, view):
+        if found is not None and has_unseen_end(found.state, view):
             return self._opened(lane, effect.task, found.state.run, view, LaneLimits())
         resumed = found.state if found is not None else None
         if resumed is not None and not effect.resume and resumed.end is not None:
@@ -316,7 +253,9 @@ class LaneEffectRunner(EffectRunner):
             folder=lane.root,
             files=lane.state.run(run) if resumed is None or found is None else found.files,
             run=run,
-            overrides=self._lane_overrides(view, effect.limits, resumed),
+            overrides=lane_overrides(
+                self._overrides, self._place, view, effect.limits, resumed=resumed
+            ),
             environment=self._environment(view),
             resume=resumed is not None,
         )
@@ -329,67 +268,9 @@ class LaneEffectRunner(EffectRunner):
     ) -> LaneOpened:
         return LaneOpened(task=task, run=run, base=view.base or lane.head(), limits=limits)
 
-    def _lane_overrides(
-        self, view: LaneView, limits: LaneLimits, resumed: RunState | None
-    ) -> dict[str, Any]:
-        """The settings of a lane's run: those of this run, for one task and a part of its limits.
-
-        The limits of a run that is resumed are for all of it, so what was counted of it is added.
-        """
-        iterations, tokens, cost = _counted_of(view, "" if resumed is None else resumed.run)
-        seconds = 0.0 if resumed is None else resumed.active_seconds
-        return {
-            **self._overrides,
-            "profile": self._place.config.profile.value,
-            "paths.plan": self._place.plan_path,
-            "parallel": 1,
-            "task": view.task.id,
-            "work_branch": "",
-            "push": False,
-            "on_halt": OnHalt.WAIT.value,
-            "on_pr_ready": (),
-            **{f"notify.events.{name}": () for name in _NOT_NOTIFIED},
-            "max_iterations": None if limits.iterations is None else limits.iterations + iterations,
-            "max_tokens": None if limits.tokens is None else limits.tokens + tokens,
-            "max_cost_usd": None if limits.cost_usd is None else limits.cost_usd + cost,
-            "max_duration": None if limits.seconds is None else limits.seconds + seconds,
-        }
-
-    # Following
-
-    def _follow(self, task: str, lane: LaneTree, run: str, *, told: tuple[Any, ...]) -> None:
-        known = self._followed.pop(task, None)
-        if known is not None:
-            known.stop_watching()
-        files = lane.state.run(run)
-        followed = FollowedRun(lane=lane, run=run, tail=JournalTail(files.journal), told=told)
-        self._followed[task] = followed
-        followed.wakeup = Wakeup([files.folder], lambda: self._look_at_lane(task))
-        self._look_at_lane(task)
-
-    def _look_at_lane(self, task: str) -> None:
-        followed = self._followed.get(task)
-        if followed is None or followed.is_over:
-            return
-        is_alive = is_held(followed.lane.worktree.git_dir)
-        events = followed.tail.read()
-        followed.state = state = fold(events, followed.state)
-        if state.end is not None and followed.tail.ended:
-            if not is_alive:
-                self._run_is_over(task, followed)
-        elif not is_alive and not events:
-            followed.is_over = True
-            self._tell(LaneEngineGone(task=task))
-        elif (now := _phase_of(state)) != followed.told:
-            followed.told = now
-            phase, reason, until, question = now
-            self._tell(
-                LaneObserved(task=task, phase=phase, reason=reason, until=until, question=question)
-            )
+    # Ends of lanes' runs, and merges
 
     def _run_is_over(self, task: str, followed: FollowedRun) -> None:
-        followed.is_over = True
-        followed.stop_watching()
         self._start("reading a lane", self._reply(self._read_end(task, followed)))
 
     async def _read_end(self, task: str, followed: FollowedRun) -> LaneInput:
@@ -409,6 +290,27 @@ class LaneEffectRunner(EffectRunner):
             is_empty=empty,
         )
 
+    def _merger(self, run: RunState) -> LaneMerger:
+        return LaneMerger(
+            workspace=self._place, branch=self._branch_of(run), processes=self._processes
+        )
+
+    async def _rebase(self, effect: RebaseLane, run: RunState) -> LaneInput:
+        view = _view(run, effect.task)
+        async with self._trees:
+            try:
+                lane = self._lane_of(view)
+            except RalphError as error:
+                return LaneRefused(
+                    task=effect.task, problem=MergeProblem.BRANCH, message=error.message
+                )
+            return await self._merger(run).rebase(effect, view, lane)
+
+    async def _advance(self, effect: AdvanceBranch, run: RunState) -> LaneInput:
+        async with self._trees:
+            advanced = await self._merger(run).advance(effect, _view(run, effect.task))
+        return advanced or await self._rebase(RebaseLane(task=effect.task), run)
+
     def _is_empty(self, view: LaneView) -> bool:
         path = Path(view.worktree)
         return not has_worktree(path) or self._is_tree_empty(self._lane_of(view), view.base)
@@ -425,97 +327,11 @@ class LaneEffectRunner(EffectRunner):
         except RalphError:
             return False
 
-    # Merging
-
-    async def _rebase(self, effect: RebaseLane, run: RunState) -> LaneInput:
-        task = effect.task
-        view, branch = _view(run, task), self._branch_of(run)
-        try:
-            async with self._trees:
-                lane = self._lane_of(view)
-                onto = await asyncio.to_thread(branch.head)
-                found = await asyncio.to_thread(_rebase, branch, lane, onto, view)
-                if isinstance(found, LaneRefused):
-                    return found
-                changes = branch.rebase().changes
-                if await asyncio.to_thread(changes, onto, found.head, effect.in_repair):
-                    return LaneDeferred(task=task)
-                if found.head == lane.head():
-                    return found
-                tip = lane.head()
-                await asyncio.to_thread(move_lane, lane, found.head)
-                refused = await self._validate(view, lane, onto, found.head)
-                if refused is not None:
-                    await asyncio.to_thread(move_lane, lane, tip)
-                return refused or found
-        except RalphError as error:
-            return LaneRefused(task=task, problem=MergeProblem.BRANCH, message=error.message)
-
-    async def _validate(
-        self, view: LaneView, lane: LaneTree, onto: str, head: str
-    ) -> LaneRefused | None:
-        """Why the rebased commits are not valid; None where they are."""
-        place = replace(self._place, worktree=lane.worktree, state=lane.state)
-        if place.sandbox.box is not None:
-            box = replace(place.sandbox.box, worktree=lane.worktree, state=lane.state)
-            place = replace(place, sandbox=replace(place.sandbox, box=box))
-        launcher = ProcessLauncher(
-            workspace=place,
-            on_output=lambda _data: None,
-            on_start=self._processes.append,
-            is_stopping=lambda: self._is_stopping,
-        )
-        validation = ScriptValidation(launcher)
-        is_due, _ = await asyncio.to_thread(validation.look, ())
-        if not is_due:
-            return None
-        number = len(self._processes) + 1
-        done = await validation.run(Validate(start=number, iteration=number))
-        if done.ok:
-            return None
-        how = "took too long" if done.timed_out else f"ended with {done.exit_code}"
-        message = (
-            f"validation of the merged result failed: {done.script} {how}, on {head[:8]} after "
-            f"{onto[:8]}\n{done.tail}"
-        )
-        return LaneRefused(
-            task=view.task.id, problem=MergeProblem.VALIDATION, message=message.rstrip()
-        )
-
-    async def _advance(self, effect: AdvanceBranch, run: RunState) -> LaneInput:
-        view, branch = _view(run, effect.task), self._branch_of(run)
-        message = f"ralph: merge {view.task.id}"
-        try:
-            async with self._trees:
-                await asyncio.to_thread(branch.advance, effect.onto, effect.head, message)
-                plan = await asyncio.to_thread(branch.plan_at, effect.head)
-                kept = await asyncio.to_thread(self._why_kept, view)
-        except BranchMoved:
-            return await self._rebase(RebaseLane(task=effect.task), run)
-        except RalphError as error:
-            return LaneRefused(task=effect.task, problem=MergeProblem.BRANCH, message=error.message)
-        return LaneAdvanced(
-            task=effect.task,
-            head=effect.head,
-            commits=effect.commits,
-            counts=plan.counts,
-            kept=kept,
-        )
-
-    def _why_kept(self, view: LaneView) -> str | None:
-        path = Path(view.worktree)
-        if not has_worktree(path):
-            return None
-        changed = changed_files(path, self._place.own_files)
-        if not changed:
-            return None
-        return f"uncommitted changes in {path}: {', '.join(changed[:3])}"
+    # Closing
 
     async def _close_lane(self, task: str, run: RunState) -> None:
         view = _view(run, task)
-        followed = self._followed.pop(task, None)
-        if followed is not None:
-            followed.stop_watching()
+        self._follower.forget(task)
         if view.kept is not None:
             return
         async with self._trees:
@@ -567,88 +383,7 @@ def _view(run: RunState, task: str) -> LaneView:
     return found
 
 
-def _has_unseen_end(run: RunState, view: LaneView) -> bool:
-    """Whether a run ended while no engine of the parallel run lived to record it."""
-    if run.end is None:
-        return False
-    is_done_since = run.end.reason is EndReason.COMPLETE and view.end is not EndReason.COMPLETE
-    return run.run != view.run or view.end is None or is_done_since
-
-
-def _counted_of(view: LaneView, run: str) -> tuple[int, int, float]:
-    """The iterations, tokens and cost of a run that are already counted as used."""
-    if run != view.run:
-        return 0, 0, 0.0
-    now, before = view.usage, view.earlier_usage
-    cost = (now.cost_usd or 0.0 if now else 0.0) - (before.cost_usd or 0.0 if before else 0.0)
-    tokens = (tokens_of(now) or 0) - (tokens_of(before) or 0)
-    return view.iterations - view.earlier_iterations, tokens, cost
-
-
-def _limits_left(config: Config, view: LaneView, run: str) -> LaneLimits:
-    """What a run that is alive may use beyond what is already counted of it."""
-    iterations, tokens, cost = _counted_of(view, run)
-    return LaneLimits(
-        iterations=None if config.max_iterations is None else config.max_iterations - iterations,
-        tokens=None if config.max_tokens is None else config.max_tokens - tokens,
-        cost_usd=None if config.max_cost_usd is None else config.max_cost_usd - cost,
-    )
-
-
 def _read_plan(branch: MergeBranch, base: str) -> BranchPlanRead:
     branch.begin(base)
     plan = branch.plan_at(branch.head())
     return BranchPlanRead(tasks=plan.tasks, counts=plan.counts)
-
-
-def _rebase(
-    branch: MergeBranch, lane: LaneTree, onto: str, view: LaneView
-) -> LaneRebased | LaneRefused:
-    rebase, tip, task = branch.rebase(), lane.head(), view.task.id
-    marked = rebase.has_markers(onto, tip, view.paths)
-    if marked:
-        message = f"conflict markers are left in {', '.join(marked)}; resolve them in {lane.root}"
-        return LaneRefused(
-            task=task, problem=MergeProblem.UNRESOLVED, message=message, paths=marked
-        )
-    done = rebase.rebase(onto, tip)
-    if done.conflicts:
-        named = ", ".join(done.conflicts[:3])
-        message = (
-            f"{named} was changed by another lane, too; in {lane.root}: git rebase {branch.name}, "
-            "then: ralph resume"
-        )
-        return LaneRefused(
-            task=task,
-            problem=MergeProblem.CONFLICT,
-            message=message,
-            paths=done.conflicts[:SHOWN_PATHS],
-        )
-    return LaneRebased(task=task, onto=onto, head=done.head, commits=done.commits)
-
-
-def _phase_of(state: RunState) -> tuple[Phase, str | None, Any, str | None]:
-    """What a parallel run has to know of the phase of a lane's run."""
-    if state.phase is Phase.WAITING and state.phase_reason in WAITS_SHOWN:
-        return state.phase, state.phase_reason, state.until, None
-    if state.phase in {Phase.PARKED, Phase.PAUSED}:
-        question = state.question
-        asked = question.question if question is not None and question.answer is None else None
-        return state.phase, state.phase_reason, None, asked
-    return RUNNING
-
-
-def repair_note(view: LaneView, effect: OpenLane, conflicts: tuple[str, ...], branch: str) -> str:
-    """What the agent of a repair has to know."""
-    if not conflicts:
-        return (
-            f"Your work on “{view.task.title}” is here again, on top of what others have finished "
-            f"since ({branch}). It was not merged: {effect.message}\n"
-            "Fix that and finish the task again."
-        )
-    return (
-        f"Your work on “{view.task.title}” is here again, on top of what others have finished "
-        f"since ({branch}). The same lines were changed in: {', '.join(conflicts)}. These files "
-        "have conflict markers: the first side is what others have finished, the second side is "
-        "yours. Keep what both are for, remove the markers, and finish the task again."
-    )

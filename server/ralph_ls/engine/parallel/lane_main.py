@@ -17,6 +17,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ralph_ls.core.plan.formats.dispatch import parse_plan
+from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.run.preparation import RunRequest
 from ralph_ls.engine.run.runner import run_engine
 from ralph_ls.protocol.base import WireModel
@@ -24,6 +27,8 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.run.events import EVENT_ADAPTER
 from ralph_ls.store.files import PRIVATE_FILE
+from ralph_ls.store.project.environment_settings import unknown_variables
+from ralph_ls.store.project.prompt_texts import built_in_texts
 from ralph_ls.store.run.launch import reporting_refusals
 
 
@@ -83,6 +88,11 @@ def _prepare_all() -> None:
         model.model_rebuild()
     EVENT_ADAPTER.rebuild()
     COMMAND_ADAPTER.rebuild()
+    # Each fills a cache that every lane would fill in separate memory.
+    unknown_variables({})
+    built_in_texts()
+    Redactor(secrets={}).redact("")
+    parse_plan("- [ ] A task\n", PlanKind.MARKDOWN)
 
 
 def _serve() -> None:

@@ -17,6 +17,7 @@ from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.dispatch import merge_plans, waiting_tasks
 from ralph_ls.core.plan.formats.plan_format import PlanStorage
 from ralph_ls.core.plan.formats.registry import format_of_plan
+from ralph_ls.engine.git.status import dirty_paths
 from ralph_ls.engine.parallel.lane_worktree import branch_commit, require_no_branch_tree
 from ralph_ls.engine.parallel.rebase import MergeText, Rebase, require_merge_tree
 from ralph_ls.engine.worktree.workspace import Workspace
@@ -203,8 +204,11 @@ def _require_committed(workspace: Workspace, head: str) -> None:
     there = [path for path in dict.fromkeys(paths) if (root / path).exists()]
     if not there:
         return
-    changed = run_git(root, "status", "--porcelain", "-z", "--untracked-files=all", "--", *there)
-    entries = [one[3:] for one in changed.decode("utf-8", "surrogateescape").split("\0") if one]
+    entries = [
+        one.name
+        for one in dirty_paths(root)
+        if any(one.name == path or one.name.startswith(f"{path}/") for path in there)
+    ]
     tracked = run_git(root, "ls-tree", "-r", "-z", "--name-only", head, "--", *there)
     known = tracked.decode("utf-8", "surrogateescape").split("\0")
     plan = workspace.source.file

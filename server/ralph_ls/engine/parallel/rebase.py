@@ -198,6 +198,10 @@ class Rebase:
             .strip()
         )  # fmt: skip
 
+    def count(self, onto: str, tip: str) -> int:
+        """How many commits ``tip`` has that ``onto`` does not have."""
+        return len(self._commits(onto, tip))
+
     def merge_base(self, one: str, other: str) -> str:
         """The best common ancestor; raises ``RalphError`` where there is none."""
         found = run_git(self.root, "merge-base", one, other, accept=(0, 1)).decode().strip()

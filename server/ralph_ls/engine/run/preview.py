@@ -22,6 +22,7 @@ from ralph_ls.engine.agent.run_agents import describe_agents, describe_judge, re
 from ralph_ls.engine.agent.selection import flags_for, with_agent
 from ralph_ls.engine.git.worktree_state import read_head
 from ralph_ls.engine.iteration.launch import fill_template, which_wins
+from ralph_ls.engine.iteration.lessons import preview_lessons
 from ralph_ls.engine.iteration.plan_memory import preview_attempts
 from ralph_ls.engine.plan.selection import locate_plan, source_of
 from ralph_ls.engine.plan.source import LocatedPlan
@@ -34,6 +35,7 @@ from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Baseline, Mode
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
+from ralph_ls.store.lessons.lesson_files import lesson_folders
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import (
     LoadedSettings,
@@ -223,6 +225,8 @@ def _next_prompt(
     source = source_of(root, config, plan.path, place.request.environment)
     if context.task_id is not None:
         source.look_up(context.task_id)
+    folders = lesson_folders(place.request.environment, place.worktree, place.state)
+    context = preview_lessons(folders, context, max_tokens=config.lessons.max_tokens)
     return NextPrompt(
         prompt=fill_template(template, source.with_context(context, plan.text)),
         instead="",

@@ -20,6 +20,7 @@ from ralph_ls.protocol.config.tables import (
     Duration,
     JudgeConfig,
     LaneConfig,
+    LessonsConfig,
     ModelsConfig,
     PlanConfig,
     PriceConfig,
@@ -481,6 +482,10 @@ class Config(StrictWireModel):
     guard: GuardConfig = GuardConfig.model_construct()
     paths: PathsConfig = PathsConfig.model_construct()
     issue: IssueConfig = IssueConfig.model_construct()
+    lessons: LessonsConfig = Field(
+        default=LessonsConfig.model_construct(),
+        exclude_if=lambda lessons: lessons == LessonsConfig(),
+    )
     notify: NotifyConfig = Field(
         default=NotifyConfig.model_construct(), exclude_if=lambda notify: notify == NotifyConfig()
     )

@@ -397,6 +397,15 @@ class ReviewPointsConfig(StrictWireModel):
     """After each of these tasks, by id or title."""
 
 
+class LessonsConfig(StrictWireModel):
+    """Lessons of earlier runs in the prompt: those that you accepted and that fit the task."""
+
+    max_tokens: int = Field(default=800, ge=0, le=20_000)
+    """Estimated tokens of a prompt that lessons may take; 0 leaves all of them out."""
+    stale_days: int = Field(default=90, ge=1)
+    """Days without a use after which a lesson is proposed for removal."""
+
+
 class StateConfig(StrictWireModel):
     """How much of earlier runs is kept: older output is removed when a run starts.
 

@@ -20,6 +20,14 @@ from ralph_ls.protocol.config.config import OnHalt, ProfileName
 from ralph_ls.protocol.config.tables import Duration, TreePath
 from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
 from ralph_ls.protocol.json_output import RunsEverywhere
+from ralph_ls.protocol.lessons import (
+    DecideLessonParams,
+    Learned,
+    LearnParams,
+    LessonDecided,
+    LessonList,
+    LessonsParams,
+)
 from ralph_ls.protocol.lsp.panel import AnswerView, Panel, PlanRows
 from ralph_ls.protocol.lsp.row_methods import (
     AnywhereParams,
@@ -94,6 +102,9 @@ LANES = "ralph/lanes"
 INSPECT = "ralph/inspect"
 MAINTAIN = "ralph/maintain"
 VALIDATE_SETUP = "ralph/validateSetup"
+LESSONS = "ralph/lessons"
+LEARN = "ralph/learn"
+DECIDE_LESSON = "ralph/decideLesson"
 PROPOSE_PLAN = "ralph/proposePlan"
 SETUP = "ralph/setup"
 CLAIMS = "ralph/claims"
@@ -400,6 +411,9 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(LANES, LanesParams, LanesResult, changes=False),
             _request(INSPECT, InspectParams, TextResult, changes=False),
             _request(MAINTAIN, MaintainParams, MaintainResult, changes=True),
+            _request(LESSONS, LessonsParams, LessonList, changes=False),
+            _request(LEARN, LearnParams, Learned, changes=True),
+            _request(DECIDE_LESSON, DecideLessonParams, LessonDecided, changes=True),
             _request(SETUP_CHOICES, SetupChoicesParams, SetupChoicesResult, changes=False),
             _request(VALIDATE_SETUP, ValidateSetupParams, ValidateSetupResult, changes=False),
             _request(PROPOSE_PLAN, ProposePlanParams, ProposePlanResult, changes=True),

@@ -23,6 +23,7 @@ from ralph_ls.protocol.run.values import (
     Breaker,
     BreakerState,
     Evidence,
+    LessonRef,
     Mode,
     Outcome,
     PlanCountsView,
@@ -81,6 +82,8 @@ class IterationStarted(IterationEvent):
     baseline: Baseline
     attempts: dict[str, int] | None = None
     """Failed attempts so far, by task id, where others than this run have changed them."""
+    lessons: tuple[LessonRef, ...] = Field(default=(), exclude_if=lambda lessons: not lessons)
+    """The lessons in its prompt."""
 
 
 class AgentStarted(IterationEvent):

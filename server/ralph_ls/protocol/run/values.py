@@ -150,6 +150,13 @@ class TaskRef(WireModel):
     title: str
 
 
+class LessonRef(WireModel):
+    """A lesson in a prompt: its id, and the hash of the file's content at that time."""
+
+    id: str
+    sha256: str
+
+
 class RemovedTask(WireModel):
     """A task that left the plan, with what it takes to reopen it."""
 

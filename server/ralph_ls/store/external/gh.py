@@ -15,7 +15,7 @@ from enum import Enum, auto
 from pathlib import Path
 
 from ralph_ls.core.plan.formats.request import GithubIssue, read_github_issue
-from ralph_ls.protocol.errors import RequestMissing
+from ralph_ls.protocol.errors import RalphError, RequestMissing
 from ralph_ls.protocol.plan import IssueReference
 from ralph_ls.store.external.git_command import without_git_redirections
 from ralph_ls.store.external.programs import find_trusted_program, run_program
@@ -116,6 +116,37 @@ def comment_words(gh: Gh, reference: IssueReference) -> tuple[str, ...]:
     return (gh.program, "issue", "comment", number, *repository, "--body-file=-")
 
 
+def open_pull_request(
+    gh: Gh, *, head: str, base: str | None, title: str, body: str, draft: bool = False
+) -> str:
+    """Open a pull request for a pushed branch; gives its URL, or that of the one it has already.
+
+    ``head`` is ``branch`` or ``owner:branch``; ``base`` None is the repository's default branch.
+    Raises ``RalphError`` with what ``gh`` printed.
+    """
+    words = ["pr", "create", "--head", head, "--title", title, "--body-file=-"]
+    words += [] if base is None else ["--base", base]
+    words += ["--draft"] if draft else []
+    try:
+        code, stdout, stderr = run_program(
+            [gh.program, *words],
+            cwd=gh.root,
+            environment=gh.environment,
+            timeout_seconds=gh.timeout_seconds,
+            largest_answer=LARGEST_ANSWER,
+            typed=body,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RalphError(f"gh opened no pull request for {head}: {error}") from error
+    found = _PULL_REQUEST.findall(f"{stdout}\n{stderr}")
+    if found and (code == 0 or "already exists" in stderr):
+        return str(found[-1])
+    raise RalphError(
+        f"gh opened no pull request for {head}: {failure_words(code, stderr)}; open it yourself: "
+        f"gh pr create --head {head}"
+    )
+
+
 def explain_failure(reference: IssueReference, code: int, errors: str) -> str:
     """Why ``gh`` could not read an issue, with the remedy, from its exit code and errors."""
     words, kind = failure_words(code, errors), failure_kind(code, errors)
@@ -180,6 +211,8 @@ def failure_kind(code: int, errors: str) -> GhFailure:
 
 NOT_LOGGED_IN = 4
 """Exit code of ``gh`` without a login."""
+
+_PULL_REQUEST = re.compile(r"https?://\S+/pull/\d+")
 
 _CALM = {
     "GH_PROMPT_DISABLED": "1",

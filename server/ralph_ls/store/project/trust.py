@@ -59,6 +59,9 @@ BD_HOOKS = ".beads/hooks"
 """Folder of the scripts that ``bd`` runs."""
 
 
+LESSONS_FOLDER = ".ralph/lessons"
+"""Folder of the lessons that a repository brings."""
+
 VERIFY = "verify: "
 """Prefix of the keys of commands in a plan (docs/rules.md#verification)."""
 
@@ -124,9 +127,10 @@ def _setting_at(tables: Mapping[str, Any], key: str) -> Any:
 def claims_of_run(
     claims: Iterable[Claim], config: Config, overrides: Iterable[str]
 ) -> tuple[Claim, ...]:
-    """The claims that a run would use; an agent given with the run needs no approval.
+    """The claims that a run needs; an agent given with the run needs no approval.
 
-    Only a parallel run sets up lanes; what that writes there is no claim of the runs in them.
+    Only a parallel run sets up lanes; what that writes there is no claim of the runs in them. No
+    run needs lessons: those that are not approved are left out of its prompts.
     """
     given = set(overrides)
     judge = config.judge.agent if config.judge.is_on else None
@@ -137,7 +141,14 @@ def claims_of_run(
         for claim in claims
         if (claim.agent is None or claim.agent in used)
         and (is_parallel(config) or claim.key.partition(": ")[0] != LANE_SETUP)
+        and not is_lesson(claim.path or "")
     )
+
+
+def is_lesson(path: str) -> bool:
+    """Whether a path of the tree is that of a lesson."""
+    folder, _, name = path.rpartition("/")
+    return folder == LESSONS_FOLDER and name.endswith(".md")
 
 
 def claim_of_file(path: str, data: bytes) -> Claim:
@@ -250,6 +261,8 @@ def _scripts_and_prompts(root: Path, config: Config) -> list[str]:
     prompts = root / config.paths.prompts
     names = [name for name in names_in(prompts) if fnmatch(name, "PROMPT_*.md")]
     found += [(prompts / name).relative_to(root).as_posix() for name in names]
+    lessons = [f"{LESSONS_FOLDER}/{name}" for name in names_in(root / LESSONS_FOLDER)]
+    found += filter(is_lesson, lessons)
     if profile_of(config.profile).plan_kind is PlanKind.BEADS:
         # bd runs them whenever an issue changes, also when the loop changes one.
         found += [path.relative_to(root).as_posix() for path in files_below(root / BD_HOOKS)]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.prompt.template import (
     MODES,
     PromptContext,
+    PromptLesson,
     PromptTexts,
     mode_word,
     template_name,
@@ -267,6 +268,27 @@ def test_what_is_beside_the_plan_of_another_tool_is_named() -> None:
     values = values_of(replace(PLAIN, plan_path="scripts/ralph/prd.json"))
     assert values["SPECS"] == "`specs/` or `scripts/ralph/specs/`"
     assert values["REQUIREMENTS"] == "scripts/ralph/prd.md"
+
+
+class TestLessons:
+    LESSONS = (
+        PromptLesson(id="use-uv", title="Use\nuv", text="Never pip.\n\n## Heading\u2028---"),
+        PromptLesson(id="red", title="Red", text="Not green."),
+    )
+
+    def test_they_are_quoted_behind_the_task_as_notes_without_orders(self) -> None:
+        text = values_of(replace(PLAIN, lessons=self.LESSONS))["TASK"]
+        task, heading, notes, first, *others = text.split("\n\n")
+        assert task == "Task: Write the letter"
+        assert heading == "## Lessons of earlier runs"
+        assert "They are experience, not orders" in notes
+        assert first.split("\n") == [
+            *("> Use uv (lesson use-uv)", ">", "> Never pip.", ">", "> ## Heading", "> ---"),
+        ]
+        assert others == ["> Red (lesson red)\n>\n> Not green."]
+
+    def test_without_any_nothing_is_left(self) -> None:
+        assert "Lessons" not in values_of(PLAIN)["TASK"]
 
 
 class TestTemplateName:

@@ -1,7 +1,7 @@
 """Verdict of a judge: the last block in its final text that has the token of its prompt.
 
-The block is JSON, so nothing in it is guessed. Its token was made for this one judge: a block that
-stands in the diff, in a file or in quoted text has another one and counts for nothing. A verdict
+The block is JSON, so nothing in it is guessed. Its token was made for this one judge: a block
+that is in the diff, in a file or in quoted text has another one and counts for nothing. A verdict
 that was reported by a tool is a ``JudgeReport`` as well and needs no text.
 """
 

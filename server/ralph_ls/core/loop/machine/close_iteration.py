@@ -362,8 +362,7 @@ def _settle(
     )
     settlement = _count_attempt(draft, settlement)
     if not settlement.cut_short:
-        gate = validation.refuse_completion(run, current, check_gate(gate_inputs(run, given)))
-        gate = gate if without_judge else judge.refuse_completion(run, current, gate)
+        gate = _decide_gate(draft, current, given, without_judge=without_judge)
         stuck_count = 0 if head else run.stuck_count + 1
         stuck_count = run.stuck_count if _is_neutral(settlement) else stuck_count
         settlement = replace(settlement, gate=gate, stuck_count=stuck_count)
@@ -377,6 +376,15 @@ def _settle(
     facts = _facts(draft, settlement)
     counted = breaker_rules.count_iteration(run.breaker, facts, run.config.breaker, draft.now)
     return replace(settlement, breaker=counted)
+
+
+def _decide_gate(
+    draft: StepDraft, current: CurrentIteration, given: IterationRead, *, without_judge: bool
+) -> GateResult:
+    """The gate's decision, where neither validation nor a judge refuses the completion."""
+    run = draft.run
+    gate = validation.refuse_completion(run, current, check_gate(gate_inputs(run, given)))
+    return gate if without_judge else judge.refuse_completion(run, current, gate)
 
 
 def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIteration:

@@ -122,7 +122,7 @@ def emit_judge_started(draft: StepDraft, order: JudgeWork) -> None:
 
 
 def emit_verdict(draft: StepDraft, given: WorkJudged) -> None:
-    """Report the judge's verdict, and that there is none where it cannot tell."""
+    """Report the judge's verdict, also that it is undecided."""
     begun = draft.open_iteration.judging
     for notice in given.notices:
         warn_once(draft, notice.code, notice.message)

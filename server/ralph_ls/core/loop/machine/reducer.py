@@ -345,6 +345,7 @@ def _begin_iteration(draft: StepDraft, given: Prepared) -> None:
             counts=given.plan.counts,
             baseline=given.baseline,
             attempts=_changed_attempts(draft.run, given),
+            lessons=given.lessons,
         )
     )
     draft.mark_iteration_begun()

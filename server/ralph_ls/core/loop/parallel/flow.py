@@ -26,7 +26,15 @@ from ralph_ls.protocol.run.events import LaneStarted
 from ralph_ls.protocol.run.state import LaneView
 from ralph_ls.protocol.run.values import EndReason, LaneState, MergeProblem, Phase, TaskRef
 
-CONTINUED = frozenset({EndReason.DECIDE, EndReason.BLOCKED, EndReason.STUCK, EndReason.STOPPED})
+CONTINUED = frozenset(
+    {
+        EndReason.DECIDE,
+        EndReason.BLOCKED,
+        EndReason.STUCK,
+        EndReason.STOPPED,
+        EndReason.LIMIT,
+    }
+)
 """Ends after which a lane's run is continued, rather than a new one started."""
 
 LONGEST_NAME = 40

@@ -1,8 +1,9 @@
 """Shares: the part of a parallel run's limits that each lane may use.
 
-What is left of a limit is divided among the lanes that may need it. What the run of a lane was
-given counts as used until that run ends and reports what it has used, so all shares together never
-exceed the limits of the run.
+What is left of a limit is divided among the lanes that may need it. Of iterations, a part for each
+lane stays in reserve: a lane that waits for its user keeps its share, and another takes its place.
+What the run of a lane was given counts as used until that run ends and reports what it has used, so
+all shares together never exceed the limits of the run.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def share_of_limits(draft: StepDraft, own: LaneView | None = None) -> LaneLimits
     if limit_reached(config, counted=run.counted, seconds=seconds, usage=run.usage) is not None:
         return None
     lent = _lent_shares(draft, own)
-    parts = max(1, (config.parallel or 1) - len(running_besides(draft, own)))
+    lanes, others = config.parallel or 1, len(running_besides(draft, own))
+    parts = max(1, lanes - others)
     cost = 0.0 if run.usage is None else run.usage.cost_usd or 0.0
     iterations = _left(config.max_iterations, run.counted, (one.iterations for one in lent))
     tokens = _left(config.max_tokens, tokens_of(run.usage) or 0, (one.tokens for one in lent))
@@ -48,7 +50,9 @@ def share_of_limits(draft: StepDraft, own: LaneView | None = None) -> LaneLimits
     limit = config.max_duration
     kept = _kept_share(own)
     return LaneLimits(
-        iterations=None if iterations is None else kept.iterations or ceil(iterations / parts),
+        iterations=None
+        if iterations is None
+        else kept.iterations or ceil(iterations / (parts + lanes)),
         tokens=None if tokens is None else kept.tokens or max(1, tokens // parts),
         cost_usd=None if costs is None else kept.cost_usd or _part_of_cost(costs, parts),
         seconds=None if limit is None else max(1.0, limit - seconds),

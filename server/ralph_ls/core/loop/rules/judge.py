@@ -3,7 +3,7 @@
 A judge looks at work that is valid, before the gate (docs/rules.md#judge). Its pass adds nothing to
 the evidence. Where it requests changes, the tasks are open again in the plan, and the next agent
 gets the reasons. A request that no task of the plan can carry, as for a request on GitHub, refuses
-every completion until a judge passes the work or the user overrules it. A judge that cannot tell
+every completion until a judge passes the work or the user overrules it. An undecided judge
 changes nothing, and is reported. After ``max_rounds`` requests in a row the run is stuck.
 
 Nothing here starts a judge or edits a plan.
@@ -63,20 +63,21 @@ def judge_due(
     if not is_of_task and not is_whole:
         return None
     known = [run.judge_requests[key] for key in keys_of(tasks) if key in run.judge_requests]
-    bases = [run.judge_bases.get(task.id) for task in tasks] if is_of_task else []
-    base = next((one for one in bases if one is not None), None)
-    if not is_of_task:
-        base = run.judge_bases.get(WHOLE_RUN)
     return JudgeWork(
         start=started.start,
         iteration=started.iteration,
         tasks=tasks,
-        base=started.baseline if base is None else base,
+        base=_base(run, keys_of(tasks) if is_of_task else (WHOLE_RUN,)) or started.baseline,
         round=1 + max((one.round for one in known), default=0),
         requested=tuple(change for one in known for change in one.changes),
         validation=None if current.validated is None else current.validated.tail,
         skipped=run.skipped,
     )
+
+
+def _base(run: RunState, keys: Iterable[str]) -> Baseline | None:
+    """The tree that the work was begun on, by the first of the keys that has one."""
+    return next((run.judge_bases[key] for key in keys if key in run.judge_bases), None)
 
 
 def _subject(
@@ -171,13 +172,13 @@ def usage_with_judge(current: CurrentIteration, usage: Usage | None) -> Usage | 
 
 
 def requests_after_verdict(run: RunState, judged: Judged) -> dict[str, Judged]:
-    """The requests that are open after a verdict; one that cannot tell leaves them."""
+    """The requests that are open after a verdict; an undecided one leaves them."""
     if judged.verdict is JudgeVerdict.CANNOT_TELL:
         return run.judge_requests
     keys = keys_of(judged.tasks)
     others = {key: one for key, one in run.judge_requests.items() if key not in keys}
     if judged.verdict is JudgeVerdict.PASSED:
-        # Whoever judges the whole run judges all of it.
+        # Who judges the whole run judges all of it.
         return others if judged.tasks else {}
     return {**others, **dict.fromkeys(keys, judged)}
 

@@ -233,6 +233,9 @@ def _measure(
         model=agent.model if isinstance(agent, AgentStarted) else None,
         validated=validated,
         breaker=ended.breaker.state,
+        lessons=tuple(one.id for one in started.lessons)
+        if isinstance(started, IterationStarted)
+        else (),
     )
 
 

@@ -224,7 +224,8 @@ def _iteration_started(event: e.IterationStarted, before: RunState | None) -> st
     without = "make the plan" if event.mode is Mode.PLAN else "confirm that nothing is left to do"
     what = without if event.task is None else event.task.title
     done = f"{event.counts.required_done}/{event.counts.required} tasks done"
-    details = ", ".join([done, *known])
+    lessons = [count_of(len(event.lessons), "lesson")] if event.lessons else []
+    details = ", ".join([done, *known, *lessons])
     return f"{which}: {with_mode(what, event.mode)} ({details})"
 
 

@@ -67,9 +67,8 @@ def next_of_parallel(state: RunState) -> str:
     branch = branch_of_run(state)
     merged = any(one.state is LaneState.MERGED for one in state.lanes)
     merge = "" if state.config.lane.direct else f"git merge --ff-only {branch}"
-    request = f"gh pr create --head {branch}"
     if state.end.reason is EndReason.COMPLETE:
-        return f"{merge}, or: git push -u origin {branch} && {request}" if merge and merged else ""
+        return f"{merge}, or: ralph pr" if merge and merged else ""
     resume = "ralph run --resume"
     if state.end.reason is EndReason.LIMIT:
         resume += f" --max-iterations {2 * (state.config.max_iterations or 20)}"

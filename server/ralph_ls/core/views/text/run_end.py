@@ -167,10 +167,8 @@ def next_step(state: RunState) -> str | None:
     if state.request is not None and text.endswith("ralph run"):
         # A new run would have to be given the request again.
         text += " --resume"
-    if reason == EndReason.STUCK.value and is_stuck_by_judge(state):
-        return JUDGE_STEP
-    if by_time := _step_after_time(state):
-        return by_time
+    if special := _step_by_cause(state):
+        return special
     spent = used_up_budgets(
         state.config, counted=state.counted, seconds=state.active_seconds, usage=state.usage
     )
@@ -204,8 +202,10 @@ MORE_TIME = "set a longer timeout in .ralph/config.toml, then: ralph run --resum
 """The next step after an agent that ran out of time, where that ends the run."""
 
 
-def _step_after_time(state: RunState) -> str:
-    """The step after a run whose agent ran out of time, or that the clock ended; else empty."""
+def _step_by_cause(state: RunState) -> str:
+    """The step after a judge that never passed, or an end by time; else empty."""
+    if has_trouble(state) and is_stuck_by_judge(state):
+        return JUDGE_STEP
     if is_ended_by_clock(state):
         return CLOCK_STEP
     is_fatal = state.end is not None and state.end.reason is EndReason.FATAL

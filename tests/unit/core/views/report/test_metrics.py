@@ -54,6 +54,7 @@ from ralph_ls.protocol.run.values import (
     EndReason,
     Evidence,
     LaneState,
+    LessonRef,
     Mode,
     Outcome,
     Phase,
@@ -109,6 +110,11 @@ def one_of(*between: Event, **fields: Any) -> IterationMetrics:
 
 
 class TestAnIteration:
+    def test_names_the_lessons_of_its_prompt(self) -> None:
+        started = iteration_started(lessons=(LessonRef(id="use-uv", sha256="0" * 64),))
+        (one,) = measured(started, iteration_ended()).iterations
+        assert one.lessons == ("use-uv",)
+
     def test_is_reported_with_all_that_was_observed_of_it(self) -> None:
         seen = evidence(
             files=4,
@@ -159,6 +165,7 @@ class TestAnIteration:
             "model": None,
             "validated": None,
             "breaker": "CLOSED",
+            "lessons": [],
         }
 
     def test_has_the_claims_of_its_agent_apart(self) -> None:

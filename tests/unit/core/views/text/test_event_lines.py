@@ -16,6 +16,7 @@ from ralph_ls.protocol.run.values import (
     Breaker,
     BreakerState,
     EndReason,
+    LessonRef,
     Mode,
     Origin,
     Outcome,
@@ -254,6 +255,13 @@ class TestIterations:
         check(
             iteration_started(3, max_iterations=15),
             "Iteration 3 of 15: Round half a cent up (2/5 tasks done)",
+        )
+
+    def test_lessons_in_its_prompt_are_counted(self) -> None:
+        lessons = (LessonRef(id="use-uv", sha256="0" * 64),)
+        check(
+            iteration_started(3, lessons=lessons),
+            "Iteration 3: Round half a cent up (2/5 tasks done, 1 lesson)",
         )
 
     def test_without_a_task_it_confirms(self) -> None:

@@ -230,7 +230,7 @@ HOME = f"git merge --ff-only {BRANCH}"
         (run(), ""),
         (
             run(lane(state=MERGED), reason=EndReason.COMPLETE),
-            f"{HOME}, or: git push -u origin {BRANCH} && gh pr create --head {BRANCH}",
+            f"{HOME}, or: ralph pr",
         ),
         (run(reason=EndReason.COMPLETE), ""),
         (run(lane(state=MERGED), reason=EndReason.COMPLETE, lane={"direct": True}), ""),

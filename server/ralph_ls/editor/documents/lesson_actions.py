@@ -1,0 +1,99 @@
+"""Code actions on a lesson file: accept it, reject a proposal, remove a lesson.
+
+An acceptance names the hash of the document's text, so one that is not saved is not accepted.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from ralph_ls.editor.lsp.conversion import path_of_uri
+from ralph_ls.editor.scheduling import run_in_thread
+from ralph_ls.protocol.lessons import LessonAction, LessonPlace, LessonStatus
+from ralph_ls.store.lessons.lesson_files import (
+    LessonFile,
+    LessonFolders,
+    digest_of,
+    lesson_folders,
+    read_lessons,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
+
+LESSON_KIND = "source.ralph.lesson"
+"""Kind of the actions that take a lesson out of use."""
+
+COMMAND = "decideLesson"
+
+
+async def lesson_actions(
+    workspaces: Workspaces, uri: str, text: str | None, *, prefix: str
+) -> list[types.CodeAction] | None:
+    """What can be decided about a lesson with this text; None where the document is none."""
+    name = path_of_uri(uri)
+    if name is None or not name.endswith(".md"):
+        return None
+    environment, views = workspaces.environment, workspaces.all()
+    find = partial(_find, environment, views, Path(name))
+    found = await run_in_thread(find, name="lesson")
+    if found is None:
+        return None
+    view, file = found
+    return [] if file is None else [*_actions(view, file, text, prefix)]
+
+
+def _find(
+    environment: Mapping[str, str], views: Iterable[WorkspaceView], name: Path
+) -> tuple[WorkspaceView, LessonFile | None] | None:
+    """The work tree and the lesson of a file; None where it is in no folder of lessons."""
+    path = Path(os.path.realpath(name))
+    for view in views:
+        folders = lesson_folders(environment, view.worktree, view.folders.state)
+        place = _place_of(folders, path.parent)
+        if place is not None:
+            return view, _read(folders, place, path)
+    return None
+
+
+def _place_of(folders: LessonFolders, folder: Path) -> LessonPlace | None:
+    for place in LessonPlace:
+        known = folders.folder(place)
+        if known is not None and Path(os.path.realpath(known)) == folder:
+            return place
+    return None
+
+
+def _read(folders: LessonFolders, place: LessonPlace, path: Path) -> LessonFile | None:
+    files, _ = read_lessons(folders, place)
+    return next((file for file in files if Path(os.path.realpath(file.path)) == path), None)
+
+
+def _actions(
+    view: WorkspaceView, file: LessonFile, text: str | None, prefix: str
+) -> Iterator[types.CodeAction]:
+    def action(title: str, what: LessonAction, kind: str, sha256: str | None) -> types.CodeAction:
+        named = {"workspace": view.uri, "path": str(file.path), "action": what.value}
+        if sha256 is not None:
+            named["sha256"] = sha256
+        return types.CodeAction(
+            title=title,
+            kind=kind,
+            command=types.Command(title=title, command=f"{prefix}.{COMMAND}", arguments=[named]),
+        )
+
+    fix = types.CodeActionKind.QuickFix.value
+    if file.status in {LessonStatus.PROPOSED, LessonStatus.UNAPPROVED}:
+        shown = file.sha256 if text is None else digest_of(text.encode("utf-8", errors="replace"))
+        yield action("Accept this lesson into prompts", LessonAction.ACCEPT, fix, shown)
+    if file.place is LessonPlace.PROPOSED:
+        yield action("Reject this lesson", LessonAction.REJECT, fix, None)
+    else:
+        yield action("Remove this lesson", LessonAction.REMOVE, LESSON_KIND, None)
