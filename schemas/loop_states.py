@@ -32,6 +32,7 @@ WORDS: Mapping[Arrow, str] = {
     (Phase.PREPARING, Phase.PARKED): "every open task is blocked",
     (Phase.RUNNING, Phase.SETTLING): "the agent is gone",
     (Phase.RUNNING, Phase.STOPPING): "ralph stop, Ctrl-C, TERM",
+    (Phase.RUNNING, Phase.PARKED): "the agent asks by tool, and waits for you",
     (Phase.SETTLING, Phase.RUNNING): "the agent came to nothing, one retry",
     (Phase.SETTLING, Phase.PREPARING): "the run goes on",
     (Phase.SETTLING, Phase.WAITING): "a cooldown, a usage limit, an overload, too many calls",
@@ -44,6 +45,8 @@ WORDS: Mapping[Arrow, str] = {
     (Phase.PAUSED, Phase.WAITING): "ralph resume, too many calls",
     (Phase.PARKED, Phase.PREPARING): "answered, resolved, reset or approved",
     (Phase.PARKED, Phase.SETTLING): "resolved, and a lost iteration is still open",
+    (Phase.PARKED, Phase.RUNNING): "answered, or too late, and the agent still works",
+    (Phase.PARKED, Phase.STOPPING): "ralph stop or Ctrl-C while the agent waits",
     (Phase.PARKED, Phase.WAITING): "the same, too many calls",
     (Phase.PARKED, Phase.PAUSED): "a pause was asked for before",
 }

@@ -166,6 +166,24 @@ export interface AgentOut {
   readonly successor?: string;
 }
 
+/** The agent called one of the iteration's tools: a claim, as its words are. */
+export interface AgentReported {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly iteration: number;
+  readonly start: number;
+  readonly kind: "agentReported";
+  readonly tool: ReportTool;
+  /** What it was called with, in the shape of the tool's schema. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** How much the agent had printed by then: what it prints later is a later statement. */
+  readonly outputBytes: number;
+  /** A sub-agent called it, so it never ends the run. */
+  readonly subAgent: boolean;
+}
+
 /** The agent runs; enough to end it should the engine die. */
 export interface AgentStarted {
   readonly v: number;
@@ -676,6 +694,16 @@ export interface Config {
   readonly onBlocked: OnBlocked;
   /** What a run does when it needs you. Unset: `exit` in a terminal, `wait` when detached. */
   readonly onHalt?: OnHalt;
+  /**
+   * Whether agents are offered tools (`ralph mcp`), by which they report and ask instead of in
+   * words.
+   */
+  readonly mcp: ToolOffer;
+  /**
+   * How long an agent that asks by tool waits for your answer, if the run waits for you; its
+   * time limits are held meanwhile. Then it ends its turn, and the run waits as usual.
+   */
+  readonly askWait: number;
   /** What a run starts with. Unset: `build`. */
   readonly mode?: FirstMode;
   /** Work on this task alone, by its id or title. */
@@ -822,6 +850,10 @@ export interface CurrentIteration {
   readonly users?: readonly string[];
   /** When the first engine took it up that had not begun it: its agent had ended by then. */
   readonly takenUpAt?: string;
+  /** What its agent reported by tool, in order. */
+  readonly reported: readonly AgentReported[];
+  /** The event of the last answer that its waiting agent got. */
+  readonly answeredSeq: number;
   /** Kinds that were already reported, so that settling it again reports nothing twice. */
   readonly told: readonly string[];
 }
@@ -969,6 +1001,12 @@ export const DIALECTS = [
   "jsonl",
 ] as const;
 export type Dialect = (typeof DIALECTS)[number];
+
+/** A note that an agent left for the next iteration. */
+export interface DiscoveryView {
+  readonly text: string;
+  readonly seq: number;
+}
 
 /** One item of a plan that is being drafted. */
 export interface DraftItem {
@@ -1805,7 +1843,7 @@ export interface Judged {
   readonly start: number;
   readonly kind: "judged";
   readonly verdict: JudgeVerdict;
-  /** In its words; why there is no verdict, where it cannot tell. */
+  /** In its words; why there is no verdict, where it is undecided. */
   readonly reason: string;
   /** What it wants changed, at most fifty. */
   readonly changes: readonly RequestedChange[];
@@ -2259,6 +2297,18 @@ export type LessonPlace = (typeof LESSON_PLACES)[number];
 export interface LessonRef {
   readonly id: string;
   readonly sha256: string;
+}
+
+/** The agent proposes a lesson for later runs; nothing uses it before the user accepted it. */
+export interface LessonRemembered {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly iteration: number;
+  readonly start: number;
+  readonly kind: "lessonRemembered";
+  readonly text: string;
 }
 
 /** Which projects a lesson fits. */
@@ -3037,6 +3087,8 @@ export interface Question {
   /** The answer came from elsewhere, such as GitHub. */
   readonly untrusted: boolean;
   readonly answeredSeq: number;
+  /** The agent that asked was waiting for it, and has it. */
+  readonly delivered: boolean;
 }
 
 /** The open question has its answer; both go into the next prompt. */
@@ -3051,6 +3103,8 @@ export interface QuestionAnswered {
   readonly by: string;
   /** It came from elsewhere, such as GitHub: the agent gets it as quoted text of its author. */
   readonly untrusted: boolean;
+  /** The agent that asked was waiting, and got it at once: no prompt repeats it. */
+  readonly delivered: boolean;
 }
 
 /** A DECIDE: the run needs the user's decision. */
@@ -3164,6 +3218,20 @@ export interface ReportProblem {
   /** The block's own upper-case key, where one is concerned. */
   readonly field?: string;
 }
+
+/** The tools, as an agent names them. */
+export const REPORT_TOOLS = [
+  "get_task",
+  "get_plan",
+  "report_status",
+  "complete_task",
+  "report_blocked",
+  "ask_decision",
+  "add_task",
+  "note_discovery",
+  "remember",
+] as const;
+export type ReportTool = (typeof REPORT_TOOLS)[number];
 
 /** Where a request comes from. */
 export const REQUEST_KINDS = ["file", "stdin", "github"] as const;
@@ -3597,6 +3665,8 @@ export interface RunState {
   /** The last blocker that was resolved; its file may still exist. */
   readonly resolvedBlocker?: string;
   readonly notes: readonly NoteView[];
+  /** What agents noted for the next iteration, and no finished iteration has had yet. */
+  readonly discoveries: readonly DiscoveryView[];
   readonly pauseRequested: boolean;
   /** Who asked for the stop that is pending. */
   readonly stopRequested?: string;
@@ -4188,6 +4258,15 @@ export interface ToolMessage {
   readonly seconds?: number;
 }
 
+/** Whether agents are offered tools to report with. */
+export const TOOL_OFFERS = [
+  /** To every agent that takes a server for one call. */
+  "on",
+  /** To none: agents report in words. */
+  "off",
+] as const;
+export type ToolOffer = (typeof TOOL_OFFERS)[number];
+
 /** How far a tool call is. */
 export const TOOL_STATES = ["started", "done", "failed"] as const;
 export type ToolState = (typeof TOOL_STATES)[number];
@@ -4445,6 +4524,8 @@ export type Event =
   | AgentExited
   | RalphStatusUpdate
   | PromiseRead
+  | AgentReported
+  | LessonRemembered
   | EvidenceGathered
   | PlanChanged
   | CircuitBreakerStateChange

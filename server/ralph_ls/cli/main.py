@@ -93,6 +93,11 @@ def _answer(arguments: list[str]) -> object:
         from ralph_ls.cli.stop_hook import answer_stop
 
         return answer_stop()
+    if arguments == ["mcp"]:
+        # An agent waits for it before it begins.
+        from ralph_ls.cli.mcp_server import serve
+
+        return serve()
     if not arguments or arguments[0] not in VERBS:
         return _answer_without_verb(arguments)
     # Imports make many objects and free few: looking for garbage is time lost.

@@ -519,6 +519,14 @@ VERBS: Mapping[str, VerbEntry] = {
         READ_ONLY,
         ("ralph hook stop  # agents call this; set it up with: ralph init --hooks",),
     ),
+    "mcp": VerbEntry(
+        Group.MAINTAIN,
+        "Give the agent of an iteration tools to report with",
+        "hook",
+        "mcp_verb",
+        READ_ONLY,
+        ("ralph mcp  # ralph run starts this for agents",),
+    ),
     "serve": VerbEntry(
         Group.MAINTAIN,
         "Start the language server for an editor",

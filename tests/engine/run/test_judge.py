@@ -181,7 +181,7 @@ def test_one_without_a_verdict_is_reported_and_holds_nothing_up(
     assert done.exit_code == 0, done.stdout + done.stderr
     (judged,) = verdicts(done)
     assert (judged.verdict.value, judged.reason) == ("cannotTell", reason)
-    assert f"Judge: cannot tell: {reason}" in done.stdout
+    assert f"Judge: undecided: {reason}" in done.stdout
     assert "1 not judged" in done.stdout
 
 

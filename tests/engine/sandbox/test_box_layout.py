@@ -264,12 +264,13 @@ class TestSocket:
         """The answers of one connection; None where it was closed."""
         asked: list[bool] = []
 
-        def answer(goes_on: bool) -> dict[str, Any]:
+        async def answer(params: dict[str, Any]) -> dict[str, Any]:
+            goes_on = params == {"continued": True}
             asked.append(goes_on)
             return {"stops": None, "goesOn": goes_on}
 
         async def talk() -> list[Any]:
-            hook = HookSocket(tmp_path / ("long" * 30) / "hook", answer)
+            hook = HookSocket(tmp_path / ("long" * 30) / "hook", {"stopState": answer})
             await hook.open()
             found: list[Any] = []
             here = os.open(hook.folder, os.O_RDONLY)
@@ -319,8 +320,11 @@ class TestSocket:
         assert self.ask(tmp_path, b"a" * (LONGEST_REQUEST * 3)) == [None]
 
     def test_more_connections_than_it_takes_are_closed(self, tmp_path: Path) -> None:
+        async def nothing(_: dict[str, Any]) -> dict[str, Any]:
+            return {}
+
         async def talk() -> tuple[int, bytes]:
-            hook = HookSocket(tmp_path / "hook", lambda _: {})
+            hook = HookSocket(tmp_path / "hook", {"stopState": nothing})
             await hook.open()
             path = str(tmp_path / "hook" / "hook.sock")
             links = [await asyncio.open_unix_connection(path) for _ in range(MOST_CONNECTIONS + 4)]

@@ -91,6 +91,8 @@ def _call(call: ToolCall, name: str) -> Json:
         text = call.input["input"]
         return {"type": "custom_tool_call", **common, "input": text, "status": "completed"}
     arguments = json.dumps(dict(call.input))
+    if call.namespace:
+        common["namespace"] = call.namespace
     return {"type": "function_call", **common, "arguments": arguments, "status": "completed"}
 
 

@@ -17,6 +17,8 @@ class ToolCall:
     input: Mapping[str, Any]
     deferred: bool = False
     """The program knows the tool without naming it to the model in every request."""
+    namespace: str = ""
+    """The namespace of the tool (Responses API); empty: it is in none."""
     custom: bool = False
     """It takes a text and no object (Responses API); ``input`` holds the text as ``input``."""
 

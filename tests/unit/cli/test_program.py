@@ -27,6 +27,7 @@ ANYWHERE = {
     "demo",
     "help",
     "hook",
+    "mcp",
     "doctor",
     "notify",
     "ps",
@@ -95,7 +96,7 @@ class TestHelp:
         assert said.code == 0
         assert f"\nUsage: ralph {verb} " in said.out
         # What a hook says is for a program anyhow, and help and reports are for people.
-        assert ("--json" in said.out) is (verb not in {"attach", "help", "hook", "report"})
+        assert ("--json" in said.out) is (verb not in {"attach", "help", "hook", "mcp", "report"})
         assert "--run-id" not in said.out
 
     def test_help_of_a_verb_is_its_page(self, ralph: Ralph, tmp_path: Path) -> None:

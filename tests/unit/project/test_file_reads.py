@@ -51,6 +51,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "cli/topics.py": ({"read_text"}, SHIPPED),
     "cli/show/live.py": ({"open"}, NULL),
     "editor/lsp/stdio.py": ({"open"}, NULL),
+    "store/iteration_socket.py": ({"open"}, "a folder of our own, for its socket"),
     "store/editors.py": ({"listdir"}, OURS),
     "editor/worktree/snapshot.py": ({"glob"}, "the user's own pattern for plans; opens no file"),
     "engine/agent/acp/__main__.py": ({"open"}, NULL),
@@ -100,8 +101,8 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"fdopen", "listdir", "open", "read_bytes", "walk"},
         "what the system reports of processes; names of the tree; the user's own tokens",
     ),
+    "engine/agent/mcp_offer.py": ({"scandir"}, "the user's own settings of an agent, by name"),
     "engine/sandbox/home.py": ({"scandir"}, "the user's own home; opens no file"),
-    "engine/sandbox/hook_socket.py": ({"open"}, "a folder and a socket of our own"),
     "engine/sandbox/launch.py": ({"iterdir"}, "looks at names, opens no file"),
     "engine/sandbox/repository.py": (
         {"glob", "iterdir", "open", "walk"},

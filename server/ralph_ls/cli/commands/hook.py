@@ -1,4 +1,4 @@
-"""``ralph hook``: called by the hooks of an agent's program."""
+"""``ralph hook`` and ``ralph mcp``: called by an agent's program."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ralph_ls.cli.mcp_server import serve
 from ralph_ls.cli.stop_hook import answer_stop
 from ralph_ls.protocol.errors import UsageError
 
@@ -17,3 +18,8 @@ def hook_verb(
     if event != "stop":
         raise UsageError(f"there is no hook {event!r}; there is: ralph hook stop")
     answer_stop()
+
+
+def mcp_verb() -> int:
+    """Serve the tools of the open iteration to an agent (Model Context Protocol, stdio)."""
+    return serve()

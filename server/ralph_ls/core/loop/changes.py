@@ -13,6 +13,7 @@ from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.events import (
     AgentExited,
+    AgentReported,
     AgentStarted,
     Committed,
     CriteriaVerified,
@@ -32,6 +33,7 @@ from ralph_ls.protocol.run.state import (
     AgentCalls,
     Blocker,
     CurrentIteration,
+    DiscoveryView,
     End,
     FailedValidation,
     IterationFacts,
@@ -142,6 +144,7 @@ class RunChanges(TypedDict, total=False):
     blocked: Blocker | None
     resolved_blocker: str | None
     notes: tuple[NoteView, ...]
+    discoveries: tuple[DiscoveryView, ...]
     pause_requested: bool
     stop_requested: str | None
     commands: tuple[str, ...]
@@ -168,6 +171,8 @@ class IterationChanges(TypedDict, total=False):
     reverted: tuple[GuardReverted, ...]
     users: tuple[str, ...] | None
     taken_up_at: Timestamp | None
+    reported: tuple[AgentReported, ...]
+    answered_seq: int
     told: tuple[str, ...]
 
 

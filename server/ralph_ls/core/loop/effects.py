@@ -226,6 +226,30 @@ class RemoveBlocked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyToAgent:
+    """Answer a tool call of the agent: what it reported is in the journal."""
+
+    call: int
+    text: str
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitAnswer:
+    """Stop the clocks of the agent that waits for the user, and report changes of the halt files.
+
+    Answered by ``AnswerOverdue`` after ``ask_wait``, unless the agent continues before.
+    """
+
+    start: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinueAgent:
+    """The agent waits no more, so its clocks run again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CloseIteration:
     """Close the iteration's logs, write its summary row and save the snapshot."""
 
@@ -281,6 +305,9 @@ Effect = (
     | WriteBlocked
     | RemoveBlocked
     | TakeApprovals
+    | ReplyToAgent
+    | AwaitAnswer
+    | ContinueAgent
     | CloseIteration
     | WaitUntil
     | WatchHaltFiles

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pydantic import JsonValue
+
 from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.ownership import Ownership, OwnershipOrder
 from ralph_ls.core.loop.evidence.progress import Changes
@@ -15,6 +17,7 @@ from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.agent_tools import ReportTool
 from ralph_ls.protocol.run.commands import Command
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.report import (
@@ -244,6 +247,31 @@ class AgentLaunched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCalled:
+    """The agent called a tool of its iteration; the input was checked (docs/rules.md#tools)."""
+
+    start: int
+    call: int
+    """By which the reply is matched to it."""
+    tool: ReportTool
+    arguments: Mapping[str, JsonValue] = field(default_factory=dict)
+    output_bytes: int = 0
+    """How much the agent had printed."""
+    sub_agent: bool = False
+    text: str = ""
+    """The question that it asks, in full."""
+    waits: bool = False
+    """It waits for the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOverdue:
+    """Nobody has answered the waiting agent in time."""
+
+    start: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFinished:
     """The agent's process, and all that it started, are gone."""
 
@@ -266,6 +294,9 @@ class IterationRead:
 
     report: Report | None = None
     promises: tuple[Promise, ...] = ()
+    halted: bool = False
+    """The agent reported by tool that it is blocked, or asked: nothing that it says later completes
+    the run."""
     completion_words: tuple[str, ...] = ()
     claims: Claims | None = None
     """Those of which the loop decides nothing; None: there are none."""
@@ -464,6 +495,8 @@ Input = (
     | Prepared
     | TaskClaimed
     | AgentLaunched
+    | AgentCalled
+    | AnswerOverdue
     | AgentFinished
     | IterationRead
     | ValidationFinished

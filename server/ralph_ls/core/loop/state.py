@@ -137,6 +137,8 @@ class LoopState:
     """The agent was ordered to end."""
     has_begun: bool = False
     """This engine has begun an iteration."""
+    asking: int | None = None
+    """The tool call in which the agent waits for the user's answer; None: it does not."""
     branch: BranchFacts = BranchFacts()
     """Of a parallel run."""
 
@@ -248,6 +250,10 @@ class StepDraft:
     def hold_branch(self, facts: BranchFacts) -> None:
         """Hold what a parallel run knows of its branch."""
         self._state = replace(self._state, branch=facts)
+
+    def hold_call(self, call: int | None) -> None:
+        """Hold the tool call in which the agent waits for the user."""
+        self._state = replace(self._state, asking=call)
 
     def mark_agent(self, *, stopping: bool) -> None:
         self._state = replace(self._state, stopping_agent=stopping)

@@ -60,8 +60,9 @@ def judge_prompt(given: JudgeContext) -> str:
 
 
 _INTRODUCTION = """\
-You are an independent judge. Another agent worked in this repository; you know nothing of it, and \
-you have not seen what it says about its work. Decide whether the work does what was asked.
+You are an independent judge. Another agent worked in this repository. You have a fresh \
+context, and you have not seen what it says about its work. Decide whether the work does what \
+was asked.
 
 - Judge the work, not its style. Request a change only if a criterion is not met, something is \
 wrong, or something that was asked is missing; say in which file, and why.
@@ -89,8 +90,8 @@ def _subject(given: JudgeContext) -> str:
         return f"## What was asked\n\n{_fenced(given.request)}"
     if not given.tasks:
         return (
-            "## What was asked\n\nThe whole plan of this run is said to be done. Read the plan and "
-            "what it refers to in the work tree."
+            "## What was asked\n\nThe whole plan of this run is reported as done. Read the plan "
+            "and what it refers to in the work tree."
         )
     parts = ["## What was asked"]
     for task in given.tasks:

@@ -83,6 +83,10 @@ class PromptContext:
     plan_hint: str = ""
     """Where the plan is kept, for the agent."""
     notes: tuple[str, ...] = ()
+    discoveries: tuple[str, ...] = ()
+    """Notes that earlier agents left for the next iteration."""
+    has_tools: bool = False
+    """The agent is offered the tools of the iteration (docs/rules.md#tools)."""
     failing_tests: bool = False
     """Whether the last iteration reported failing tests, which keep the run from completing."""
     failed_validation: FailedValidation | None = None
@@ -95,6 +99,9 @@ class PromptContext:
 
 LOOP = "loop"
 """In the names of pieces for runs in which the loop commits."""
+
+TOOLS = "tools"
+"""At the end of the names of pieces for agents that have the tools of the iteration."""
 
 MODES: Mapping[ProfileName, tuple[Mode, ...]] = MappingProxyType(
     {
@@ -121,6 +128,8 @@ class PromptTexts:
         """The piece as the iteration needs it; None where there is none."""
         names = [f"{name}.{LOOP}"] if context.loop_commits else []
         names += [f"{name}.{context.profile.value}", name]
+        if context.has_tools:
+            names = [*(f"{one}.{TOOLS}" for one in names), *names]
         return next((self.pieces[one] for one in names if one in self.pieces), None)
 
 
@@ -193,7 +202,9 @@ def values_of(context: PromptContext) -> dict[str, str]:
         "TASK": "\n\n".join(filter(None, work)),
         "TASK_ID": context.task_id or "",
         "ANSWER": _answer(context),
-        "RECOMMENDATION": _recommendation(context),
+        "RECOMMENDATION": "\n\n".join(
+            filter(None, (_recommendation(context), _discoveries(context)))
+        ),
         "NOTE": _notes(context),
     }
 
@@ -386,6 +397,13 @@ def _recommendation(context: PromptContext) -> str:
     if not context.recommendation:
         return ""
     return f"## The last iteration recommends\n\n{_quoted(context.recommendation)}"
+
+
+def _discoveries(context: PromptContext) -> str:
+    if not context.discoveries:
+        return ""
+    listed = "\n\n".join(_quoted(note) for note in context.discoveries)
+    return f"## Earlier iterations noted\n\n{listed}"
 
 
 def _notes(context: PromptContext) -> str:

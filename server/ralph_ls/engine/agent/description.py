@@ -82,7 +82,7 @@ def describe_acp_agent(name: str, config: AgentConfig, tools: ToolsConfig | None
             f"agents.{name}: its {where}, but the Agent Client Protocol delivers the prompt; "
             "remove that"
         )
-    described = _acp_agent_of(argv[0])
+    described = acp_agent_of(argv[0])
     variant = None if described is None else described.acp
     return Agent(
         name=name,
@@ -100,7 +100,7 @@ def describe_acp_agent(name: str, config: AgentConfig, tools: ToolsConfig | None
     )
 
 
-def _acp_agent_of(program: str) -> AgentDescription | None:
+def acp_agent_of(program: str) -> AgentDescription | None:
     """The agent whose variant is started by this program."""
     agents = (one for one in CATALOG.values() if one.acp is not None)
     return next((one for one in agents if one.acp is not None and one.acp.argv[0] == program), None)

@@ -86,6 +86,11 @@ class MessageLog:
         self.problem: str | None = None
         """The first failure to write, in words."""
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the process's standard output so far."""
+        return self._n_bytes
+
     def begin(
         self,
         start: int,

@@ -7,11 +7,13 @@ reading is the same. This module must never know what is decided by it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import JsonValue
 
 from ralph_ls.core.agent.context import ContextMonitor, context_window_of
 from ralph_ls.core.agent.failures import (
@@ -21,11 +23,13 @@ from ralph_ls.core.agent.failures import (
     with_failure_in_plain_text,
 )
 from ralph_ls.core.agent.output_parser import ParsedOutput, parse_result
+from ralph_ls.core.agent.own_tools import call_key
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, reset_time
 from ralph_ls.core.agent.usage import add_usage, price_for, with_estimated_cost
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
 from ralph_ls.core.loop.inputs import AnnouncementDone, Notice
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.agent_claims import HALTING, main_calls, with_claims
 from ralph_ls.core.loop.rules.budget import SpendingWatch
 from ralph_ls.engine.agent.description import mapping_of, with_usage_file
 from ralph_ls.engine.agent.selection import is_session_id
@@ -35,6 +39,7 @@ from ralph_ls.engine.plan.source import WatchedIteration
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import JsonLinesConfig
 from ralph_ls.protocol.config.agent_catalog import Adapter, Dialect
+from ralph_ls.protocol.config.config import GateRule
 from ralph_ls.protocol.run.events import AgentExited
 from ralph_ls.protocol.run.messages import AgentMessage, FileMessage
 from ralph_ls.protocol.run.report import Promise, PromiseKind, SessionSeen, Usage
@@ -62,6 +67,8 @@ class AgentOutput:
     """With the time at which it is lifted, where that is known."""
     touched: tuple[str, ...]
     """Files that it says it wrote, relative to where it works."""
+    halted: bool = False
+    """The last one asked or was blocked by tool."""
     failure: Failure | None = None
     """How the last one failed; None where it did not."""
     remedy: str = ""
@@ -118,6 +125,15 @@ class AgentOutputReader:
     def problem(self) -> str | None:
         """The first failure to write down what was said, in words."""
         return self._messages.problem
+
+    @property
+    def n_bytes(self) -> int:
+        """How much the agent has printed on standard output."""
+        return self._messages.n_bytes
+
+    def is_sub_agent_call(self, tool: str, arguments: Mapping[str, JsonValue]) -> bool:
+        """Whether the stream has shown by now that a sub-agent makes this call of our tools."""
+        return call_key(tool, arguments) in self._messages.final().sub_agent_calls
 
     def begin(self, effect: LaunchAgent, *, prompt_characters: int = 0) -> None:
         """What follows is output of a new process, whose prompt has so many characters."""
@@ -202,6 +218,15 @@ class AgentOutputReader:
             preferred=profile_of(config.profile).own_block,
             complete_word=config.promise.complete,
         )
+        calls = () if run.current is None else main_calls(run.current, final.sub_agent_calls)
+        reading = with_claims(
+            reading,
+            calls,
+            kind=profile_of(config.profile).own_block,
+            complete_word=config.promise.complete,
+            is_plain=_dialect_of(run) is Dialect.TEXT,
+            promises_complete=config.gate.rule is GateRule.VERIFIED,
+        )
         model = reading.model or self._model_of(run)
         used = with_estimated_cost(reading.usage, price_for(config.prices, model))
         self._used = used
@@ -224,6 +249,7 @@ class AgentOutputReader:
             session=self._session,
             limit=limit,
             touched=tuple(self._touched),
+            halted=any(one.tool in HALTING for one in calls),
         )
 
     def _final_of(self, effect: ReadIteration, run: RunState) -> AgentResult:

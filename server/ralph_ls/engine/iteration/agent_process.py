@@ -13,15 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.core.loop.effects import LaunchAgent
-from ralph_ls.core.loop.inputs import AgentFinished, AgentLaunched, AnnouncementDone, Notice
+from ralph_ls.core.loop.inputs import (
+    AgentCalled,
+    AgentFinished,
+    AgentLaunched,
+    AnnouncementDone,
+    Notice,
+)
+from ralph_ls.engine.agent.mcp_offer import is_available, mcp_offer
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.delivery.git_commands import ProcessLauncher
 from ralph_ls.engine.guard.protected_files import remove_added_approvals
 from ralph_ls.engine.iteration.agent_logs import log_messages, log_output, make_log
 from ralph_ls.engine.iteration.agent_output import AgentOutputReader
+from ralph_ls.engine.iteration.agent_tools import AgentTools
 from ralph_ls.engine.iteration.health import Notices
 from ralph_ls.engine.iteration.launch import (
     IterationPrompt,
+    ToolLink,
     emit_agent_end,
     emit_launch,
     launch_of,
@@ -32,11 +41,13 @@ from ralph_ls.engine.iteration.lessons import RunLessons
 from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
 from ralph_ls.engine.process import running_process
 from ralph_ls.engine.process.streams import OutputLimit, emit_output_cut
-from ralph_ls.engine.sandbox.hook_socket import HookSocket
+from ralph_ls.engine.sandbox.hook_socket import HAS_SOCKETS, HookSocket, Method
 from ralph_ls.engine.sandbox.launch import LeaveBox
 from ralph_ls.engine.worktree.git_locks import GitLocks, UnfinishedOperations
 from ralph_ls.engine.worktree.keeper import TreeKeeper
 from ralph_ls.engine.worktree.workspace import Workspace
+from ralph_ls.protocol.run.agent_tools import CALL_TOOL, LIST_TOOLS
+from ralph_ls.protocol.run.hook_socket import STOP_STATE
 from ralph_ls.protocol.run.messages import AgentMessage
 from ralph_ls.store.run.active_run import stop_state
 from ralph_ls.store.run.logs import STDOUT
@@ -62,7 +73,7 @@ class AgentProcess:
         clock: Clock,
         inspector: WorktreeInspector,
         lessons: RunLessons,
-        emit: Callable[[AnnouncementDone], None] | None,
+        emit: Callable[[AnnouncementDone | AgentCalled], None] | None,
         keeper: TreeKeeper,
     ) -> None:
         self._workspace = workspace
@@ -78,6 +89,7 @@ class AgentProcess:
         self._hook_socket: HookSocket | None = None
         self.log = make_log(workspace, clock)
         self.output = AgentOutputReader(workspace, clock=clock, emit=emit)
+        self.tools = AgentTools(workspace, self.output, emit)
         self.locks = GitLocks(workspace, clock=clock, emit=emit)
         self.operations = UnfinishedOperations(workspace)
         self.launcher = ProcessLauncher(
@@ -90,12 +102,16 @@ class AgentProcess:
         Raises a ``RalphError`` where the agent cannot be started.
         """
         self._is_stopping = False
+        workspace = self._workspace
         effect = replace(effect, context=self._lessons.with_lessons(effect.context))
-        prompt = prompt_of(self._workspace, effect, plan)
+        offered = mcp_offer(workspace.agent_for(effect.agent), workspace.config)
+        folder = await self._listen(effect)
+        offered = offered if folder is not None else None
+        prompt = prompt_of(workspace, effect, plan, has_tools=offered is not None)
         if prompt.passed_over is not None:
             self._notices.add("prompt-passed-over", prompt.passed_over)
-        hook = await self._listen_to_hooks()
-        launch, leave_box = launch_of(self._workspace, effect, prompt, self._inspector, hook=hook)
+        link = ToolLink(folder=folder, token=self.tools.token, offer=offered) if folder else None
+        launch, leave_box = launch_of(workspace, effect, prompt, self._inspector, link=link)
         if effect.attempt == 1:
             self._logged = OutputLimit()
         return AgentLaunch(effect=effect, prompt=prompt, launch=launch, leave_box=leave_box)
@@ -127,6 +143,16 @@ class AgentProcess:
         if self._process is not None:
             self._process.stop()
 
+    def hold_clocks(self) -> None:
+        """The agent waits for the user: no time limit of it runs."""
+        if self._process is not None:
+            self._process.hold_clocks()
+
+    def release_clocks(self) -> None:
+        """The agent continues."""
+        if self._process is not None:
+            self._process.release_clocks()
+
     def forget_process(self) -> None:
         """Stop nothing that has ended already."""
         self._process = None
@@ -156,21 +182,29 @@ class AgentProcess:
             self._notices.add("attempts-not-kept", attempts_problem)
         return (*self.locks.take_notices(), *self._notices.take())
 
-    async def _listen_to_hooks(self) -> Path | None:
-        """Answer what a boxed agent's stop hook asks; None where the agent is in no box."""
+    async def _listen(self, effect: LaunchAgent) -> Path | None:
+        """Open the iteration's socket; the folder that it is in, or None where nothing asks."""
         workspace = self._workspace
-        if workspace.sandbox.box is None:
+        self.tools.begin(effect)
+        has_tools, is_boxed = is_available(workspace.config), workspace.sandbox.box is not None
+        if not HAS_SOCKETS or not (is_boxed or has_tools):
             return None
 
-        def answer(continues: bool) -> dict[str, Any]:  # noqa: FBT001
-            return stop_state(workspace.root, workspace.worktree.git_dir, continues=continues)
+        async def answer(params: dict[str, Any]) -> dict[str, Any]:
+            continues = params == {"continued": True}
+            git_dir = workspace.worktree.git_dir
+            return await asyncio.to_thread(stop_state, workspace.root, git_dir, continues=continues)
 
-        self._hook_socket = HookSocket(workspace.files.folder / "hook", answer)
+        methods: dict[str, Method] = {STOP_STATE: answer}
+        if has_tools:
+            methods |= {LIST_TOOLS: self.tools.list_tools, CALL_TOOL: self.tools.call}
+        self._hook_socket = HookSocket(workspace.files.folder / "hook", methods)
         try:
             await self._hook_socket.open()
         except OSError as error:
             self._notices.add(
-                "hook-not-heard", f"hooks of the agent do not work in its sandbox: {error}"
+                "hook-not-heard",
+                f"the agent cannot report by tool, nor its hooks ask from a sandbox: {error}",
             )
             return None
         return self._hook_socket.folder
@@ -179,6 +213,7 @@ class AgentProcess:
         self, started: running_process.RunningProcess, start: int, leave_box: LeaveBox
     ) -> AgentFinished:
         ended = await started.wait()
+        self.tools.close()
         if self._hook_socket is not None:
             await self._hook_socket.close()
         in_box = self._workspace.sandbox.box is not None

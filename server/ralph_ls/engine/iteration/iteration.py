@@ -25,6 +25,7 @@ from ralph_ls.core.loop.effects import (
     Validate,
 )
 from ralph_ls.core.loop.inputs import (
+    AgentCalled,
     AgentFinished,
     AgentLaunched,
     AnnouncementDone,
@@ -70,7 +71,7 @@ class IterationWork:
         workspace: Workspace,
         *,
         clock: Clock,
-        emit: Callable[[AnnouncementDone], None] | None = None,
+        emit: Callable[[AnnouncementDone | AgentCalled], None] | None = None,
         keeper: TreeKeeper | None = None,
     ) -> None:
         """``emit`` takes warnings and usage while the agent works."""
@@ -110,6 +111,7 @@ class IterationWork:
         )
         self._last = self._reader.last
         self.log = self._agent.log
+        self.tools = self._agent.tools
 
     async def prepare(self, effect: PrepareIteration, run: RunState) -> Prepared:
         """Read the tree and the plan, and remember the plan to find out what becomes of it."""
@@ -206,6 +208,14 @@ class IterationWork:
             self._rollback.remember(effect.start, run.current.started.baseline)
         self._source.started(effect, run, self._plan.open_text)
         self._plan.attempts.begin(run)
+
+    def hold_clocks(self) -> None:
+        """The agent waits for the user, which takes no time of its limits."""
+        self._agent.hold_clocks()
+
+    def release_clocks(self) -> None:
+        """The agent waits no more."""
+        self._agent.release_clocks()
 
     @property
     def _rollback(self) -> IterationRollback:

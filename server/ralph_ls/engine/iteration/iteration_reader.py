@@ -293,6 +293,7 @@ class IterationReader:
         return IterationRead(
             report=parsed.report,
             promises=parsed.promises,
+            halted=output.halted,
             completion_words=parsed.completion,
             claims=parsed.claims,
             errors=parsed.errors[:KEPT_ERRORS],

@@ -6,7 +6,7 @@ The prompt is the user's template or the built-in one, filled. Processes are sta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph_ls.core.loop.effects import LaunchAgent
@@ -14,6 +14,7 @@ from ralph_ls.core.loop.inputs import AgentFinished, AgentLaunched
 from ralph_ls.core.prompt.template import PromptContext, render
 from ralph_ls.engine.agent.description import asking_for_usage
 from ralph_ls.engine.agent.environment import agent_environment, end_in_sandbox, find_program
+from ralph_ls.engine.agent.mcp_offer import McpOffer, OfferedFiles, with_tools
 from ralph_ls.engine.agent.selection import fill_argv, flags_for, prompt_for
 from ralph_ls.engine.git import history
 from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
@@ -26,6 +27,8 @@ from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import PromptBy
 from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.errors import ConfigError
+from ralph_ls.protocol.run import hook_socket
+from ralph_ls.protocol.run.agent_tools import SOCKET, TICKET
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.prompt_texts import (
@@ -65,7 +68,20 @@ class IterationPrompt:
     """Which templates were passed over for the one that was used, in words."""
 
 
-def prompt_of(workspace: Workspace, effect: LaunchAgent, plan: str) -> IterationPrompt:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolLink:
+    """How what runs in an iteration reaches the engine."""
+
+    folder: Path
+    """That of the iteration's socket."""
+    token: str
+    offer: McpOffer | None
+    """How the agent is offered the tools; None: it is not."""
+
+
+def prompt_of(
+    workspace: Workspace, effect: LaunchAgent, plan: str, *, has_tools: bool = False
+) -> IterationPrompt:
     """The prompt of an iteration; ``plan`` is the plan's text.
 
     Raises ``NotAllowed`` where the repository brings a template that nobody allowed.
@@ -75,7 +91,8 @@ def prompt_of(workspace: Workspace, effect: LaunchAgent, plan: str) -> Iteration
     if found.source is PromptSource.REPOSITORY and found.path and found.data is not None:
         claim = trust.claim_of_file(found.path, found.data)
         workspace.trust.require([claim])
-    text = fill_template(found, workspace.source.with_context(effect.context, plan))
+    context = replace(effect.context, has_tools=has_tools)
+    text = fill_template(found, workspace.source.with_context(context, plan))
     text = prompt_for(workspace.agent_for(effect.agent), text)
     return IterationPrompt(text=text, passed_over=which_wins(found))
 
@@ -86,17 +103,17 @@ def launch_of(
     prompt: IterationPrompt,
     looking: WorktreeInspector,
     *,
-    hook: Path | None = None,
+    link: ToolLink | None = None,
 ) -> tuple[running_process.Launch, LeaveBox]:
     """What to start, and what to call when it has ended; writes the prompt where the agent may read
     it as a file.
 
-    ``hook`` is the folder of the socket that a boxed agent's hooks ask.
+    ``link`` is the iteration's socket, and how the agent is offered its tools.
     Raises ``AgentUnavailable`` where there is no such program.
     """
     prompt_file = workspace.files.prompt(effect.start)
     write_atomic(prompt_file, prompt.text.encode(), mode=PRIVATE_FILE)
-    agent = workspace.agent_for(effect.agent)
+    agent, shown = workspace.agent_for(effect.agent), OfferedFiles()
     environment = agent_environment(
         workspace.environment,
         marker=workspace.marker(effect.start),
@@ -107,6 +124,11 @@ def launch_of(
         extra=agent.env,
         only=workspace.config.env.only,
     )
+    if link is not None:
+        environment[SOCKET] = str(link.folder / hook_socket.NAME)
+        environment[TICKET] = link.token
+        if link.offer is not None:
+            agent, shown = with_tools(agent, link.offer, environment, workspace.files.folder)
     # Some agents go by it, not by their own folder; the caller's may be anywhere.
     environment["PWD"] = str(workspace.root)
     traced = looking.with_git_trace(environment, effect.start)
@@ -133,9 +155,13 @@ def launch_of(
         reaper_folder=workspace.files.folder,
     )
     files = BoxFiles(
-        readable=(prompt_file,),
-        writable=tuple(path for path in (workspace.files.scratch, usage, *trace) if path.exists()),
-        hook=hook,
+        readable=(prompt_file, *shown.readable),
+        writable=tuple(
+            path
+            for path in (workspace.files.scratch, usage, *trace, *shown.writable)
+            if path.exists()
+        ),
+        hook=None if link is None else link.folder,
     )
     name = agent_of(agent_in_box((*argv, *agent.tail), agent.dialect))
     return in_box(workspace.sandbox.box, launch, agent=name, files=files)

@@ -136,6 +136,8 @@ class RunningProcess(asyncio.SubprocessProtocol):
         self._drained: asyncio.Future[None] = self._loop.create_future()
         self._reaped: asyncio.Future[None] = self._loop.create_future()
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._held_at: float | None = None
+        """Since when no time limit runs; None: they run."""
         self._reasons: set[str] = set()
         self._ending: asyncio.Task[TreeEnd] | None = None
         self._reaped_agent: ReapedAgent | None = None
@@ -150,6 +152,26 @@ class RunningProcess(asyncio.SubprocessProtocol):
         Never raises for what the process does. To give up waiting does not end the process.
         """
         return await asyncio.shield(self._result)
+
+    def hold_clocks(self) -> None:
+        """Let no time limit run until ``release_clocks``; idempotent."""
+        if self._held_at is None and not self._exited.done():
+            self._held_at = self._loop.time()
+            for timer in self._timers.values():
+                timer.cancel()
+
+    def release_clocks(self) -> None:
+        """Let the time limits run again, with what was left of each; idempotent."""
+        held_at, self._held_at = self._held_at, None
+        if held_at is None or self._exited.done():
+            return
+        if "timeout" in self._timers:
+            left = max(0.0, self._timers["timeout"].when() - held_at)
+            self._timers["timeout"] = self._loop.call_later(left, self._time_is_up)
+        if (limit := self._launch.idle_timeout_seconds) and "idle" in self._timers:
+            self._printed_at = self._loop.time()
+            del self._timers["idle"]
+            self._watch_idleness(limit)
 
     def stop(self) -> None:
         """Begin to end the whole tree at once; ``wait`` returns when it is done. Idempotent."""

@@ -20,9 +20,11 @@ from typing import Any
 
 from ralph_ls.core.loop.effects import (
     Announce,
+    AwaitAnswer,
     ClaimTask,
     CloseIteration,
     CommitWork,
+    ContinueAgent,
     Effect,
     ForgetAttempts,
     JudgeWork,
@@ -33,6 +35,7 @@ from ralph_ls.core.loop.effects import (
     ReadIteration,
     RemoveBlocked,
     RemoveDecide,
+    ReplyToAgent,
     SetTaskAside,
     StopAgent,
     TakeApprovals,
@@ -43,7 +46,13 @@ from ralph_ls.core.loop.effects import (
     WriteBlocked,
     WriteDecide,
 )
-from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, WaitElapsed
+from ralph_ls.core.loop.inputs import (
+    AnswerOverdue,
+    EffectFailed,
+    HaltFilesChanged,
+    Input,
+    WaitElapsed,
+)
 from ralph_ls.core.loop.lane_effects import LaneEffect
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration.agent_logs import log_events
@@ -158,8 +167,6 @@ class EffectRunner:
                 self._start("noting", self._work.note_set_aside(effect))
             case LaunchAgent():
                 self._start("agent", self._run_agent(effect, run))
-            case StopAgent():
-                self._work.stop()
             case Announce():
                 self._start("announcing", self._answer(self._announcing.announce(effect, run)))
             case ReadIteration():
@@ -175,6 +182,8 @@ class EffectRunner:
                     self._watch_halt_files()
                 except RalphError as error:
                     self._deliver(self.failure(error.message))
+            case StopAgent() | ReplyToAgent() | AwaitAnswer() | ContinueAgent():
+                self._reach_agent(effect)
             case CloseIteration(ended=ended):
                 self._work.close_iteration(ended)
                 self._closed = self._journal.size
@@ -182,6 +191,32 @@ class EffectRunner:
             case _:
                 if problem := self._write(effect):
                     self._deliver(self.failure(problem))
+
+    def _reach_agent(self, effect: StopAgent | ReplyToAgent | AwaitAnswer | ContinueAgent) -> None:
+        """Stop the living agent, or do what its call of a tool needs."""
+        match effect:
+            case StopAgent():
+                self._work.stop()
+            case ReplyToAgent():
+                self._work.tools.reply(effect)
+            case AwaitAnswer(start=start):
+                self._await_answer(start)
+            case ContinueAgent():
+                self._end_waiting()
+                self._work.release_clocks()
+
+    def _await_answer(self, start: int) -> None:
+        """Let the agent wait for the user: no limit of time runs, but for that of the wait."""
+        self._work.hold_clocks()
+        try:
+            self._watch_halt_files()
+        except RalphError as error:
+            self._deliver(self.failure(error.message))
+            return
+        overdue = AnswerOverdue(start=start)
+        self._timer = asyncio.get_running_loop().call_later(
+            self._workspace.config.ask_wait, self._deliver, overdue
+        )
 
     def _check_and_hand_over(
         self, effect: Validate | JudgeWork | UndoWork | CommitWork | PushWork, run: RunState

@@ -37,6 +37,7 @@ from ralph_ls.engine.sandbox.repository import (
 from ralph_ls.protocol.config.agent import SandboxConfig
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.run import hook_socket
+from ralph_ls.protocol.run.agent_tools import SOCKET
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
 from ralph_ls.store.layout import StateFolder, Worktree
 
@@ -128,7 +129,10 @@ class Box:
         inner = {name: value for name, value in environment.items() if name not in VARIABLES}
         inner["TMPDIR"] = "/tmp"  # noqa: S108
         if files is not None and files.hook is not None:
-            inner[hook_socket.VARIABLE] = f"{hook_socket.INSIDE}/{hook_socket.NAME}"
+            place = f"{hook_socket.INSIDE}/{hook_socket.NAME}"
+            inner[hook_socket.VARIABLE] = place
+            if SOCKET in inner:
+                inner[SOCKET] = place
         mounts: list[BoxMount] = [*_system(), *_other_homes(self.homes)]
         mounts += self._programs(argv, inner)
         copied: list[CopiedFile] = []

@@ -1,8 +1,8 @@
-"""Hook socket: the only socket that leads out of a box, for the agent's stop hook.
+"""Iteration socket: where what runs in an iteration asks the engine, in a box or not.
 
-A box sees neither the engine nor the state of its run, so ``ralph hook`` asks here: one JSON object
-a line, one answer each. The answer has only the state of this iteration; a request that would
-change the run is refused, as from any process inside. Requests, connections and answers are
+``ralph hook`` in a box asks how the iteration is, since a box sees neither the engine nor its
+files; ``ralph mcp`` lists and calls the iteration's tools. One JSON object a line, one answer each.
+Every other request is refused, as any order from inside. Requests, connections and answers are
 bounded, and none blocks the engine.
 """
 
@@ -11,14 +11,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ralph_ls.protocol.errors import FromInside
-from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST, NAME, STOP_STATE
+from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST, NAME
 from ralph_ls.store.files import make_private_folder
+from ralph_ls.store.iteration_socket import short_address
+
+HAS_SOCKETS = hasattr(asyncio, "start_unix_server")
+"""Whether this system has sockets with a path."""
 
 MOST_CONNECTIONS = 8
 MOST_REQUESTS = 32
@@ -26,17 +29,16 @@ MOST_REQUESTS = 32
 PATIENCE = 5.0
 """Idle seconds of a connection."""
 
-Answer = Callable[[bool], dict[str, Any]]
-"""The state of the iteration, given whether a hook already keeps the agent at work. Called in a
-thread."""
+Method = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+"""What answers one method, given its parameters."""
 
 
 class HookSocket:
     """A socket of one iteration; its box has ``folder``."""
 
-    def __init__(self, folder: Path, answer: Answer) -> None:
+    def __init__(self, folder: Path, methods: Mapping[str, Method]) -> None:
         self.folder = folder
-        self._answer = answer
+        self._methods = methods
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[Any]] = set()
 
@@ -45,17 +47,10 @@ class HookSocket:
         make_private_folder(self.folder)
         path = self.folder / NAME
         path.unlink(missing_ok=True)
-        # By a descriptor: the path of a socket has no more than 107 bytes.
-        descriptor = os.open(self.folder, os.O_PATH | os.O_DIRECTORY)
-        try:
+        with short_address(path) as address:
             self._server = await asyncio.start_unix_server(
-                self._serve,
-                path=f"/proc/self/fd/{descriptor}/{NAME}",
-                limit=LONGEST_REQUEST,
-                backlog=MOST_CONNECTIONS,
+                self._serve, path=address, limit=LONGEST_REQUEST, backlog=MOST_CONNECTIONS
             )
-        finally:
-            os.close(descriptor)
         path.chmod(0o600)
 
     async def close(self) -> None:
@@ -96,13 +91,14 @@ class HookSocket:
             return _error("bad-request", "this is not a JSON object")
         if not isinstance(request, dict):
             return _error("bad-request", "this is not a JSON object")
-        if request.get("method") != STOP_STATE:
+        method, params = self._methods.get(str(request.get("method"))), request.get("params")
+        if method is None:
+            allowed = ", ".join(sorted(self._methods))
             return _refusal(
-                f"only {STOP_STATE!r} is allowed here: a run may not change itself, its work tree "
+                f"only {allowed} is allowed here: a run may not change itself, its work tree "
                 "or what it may execute; use another terminal",
             )
-        continues = request.get("params") == {"continued": True}
-        return {"result": await asyncio.to_thread(self._answer, continues)}
+        return {"result": await method(params if isinstance(params, dict) else {})}
 
 
 def _error(code: str, message: str) -> dict[str, Any]:

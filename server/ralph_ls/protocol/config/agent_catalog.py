@@ -19,6 +19,8 @@ from ralph_ls.protocol.config.agent_facts import (
     DialectMetering,
     HookPlace,
     JudgeFlags,
+    McpPlace,
+    McpWay,
     Metering,
     ToolFlags,
 )
@@ -94,6 +96,8 @@ class AgentDescription:
     homes: Mapping[str, str] = field(default_factory=dict)
     """Variables that move such a folder: the variable, and the folder as ``accounts`` has it."""
     acp: AcpVariant | None = None
+    mcp: McpPlace | None = None
+    """How it is offered the tools of an iteration; None: it is not."""
     hook: HookPlace | None = None
     """Where a stop hook can be installed; None: nowhere."""
     without_hook: str = ""
@@ -145,6 +149,14 @@ CLAUDE = AgentDescription(
         # Otherwise it asks its model after each turn what a user might type next.
         env=MappingProxyType({"CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false"}),
     ),
+    mcp=McpPlace(
+        way=McpWay.FLAG,
+        tool="mcp__ralph__{tool}",
+        flag="--mcp-config={json}",
+        # Otherwise it hides them behind a search for tools.
+        entry=MappingProxyType({"type": "stdio", "alwaysLoad": True}),
+        allow=("--allowedTools", "mcp__ralph"),
+    ),
     hook=HookPlace(path=".claude/settings.json", event="Stop"),
     in_containers=True,
     folders=(
@@ -193,6 +205,16 @@ CODEX = AgentDescription(
     accounts=(".codex/auth.json",),
     homes=MappingProxyType({"CODEX_HOME": ".codex"}),
     acp=AcpVariant(argv=("codex-acp",), login="codex login"),
+    mcp=McpPlace(
+        way=McpWay.OVERRIDES,
+        tool="mcp__ralph__{tool}",
+        flag="-c",
+        key="mcp_servers",
+        # It begins without a server that is slow, unless that is required.
+        entry=MappingProxyType({"required": True}),
+        timeout="tool_timeout_sec",
+        timeout_unit=1.0,
+    ),
     hook=HookPlace(
         path=".codex/hooks.json",
         event="Stop",
@@ -244,6 +266,14 @@ CLINE = AgentDescription(
     homes=MappingProxyType({"CLINE_DIR": ".cline"}),
     # Its login needs a browser.
     acp=AcpVariant(argv=("cline", "--acp"), login="cline auth", is_tried=False),
+    mcp=McpPlace(
+        way=McpWay.FILE,
+        tool="ralph__{tool}",
+        variable="CLINE_MCP_SETTINGS_PATH",
+        timeout="timeout",
+        timeout_unit=1.0,
+        file=".cline/data/settings/cline_mcp_settings.json",
+    ),
     without_hook="it has no settings for one project",
     folders=(
         AgentHome(
@@ -311,6 +341,14 @@ GEMINI = AgentDescription(
     keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     accounts=(".gemini/oauth_creds.json", ".gemini/gemini-credentials.json"),
     acp=AcpVariant(argv=("gemini", "--acp"), login="gemini, and /auth in it"),
+    mcp=McpPlace(
+        way=McpWay.HOME,
+        tool="mcp_ralph_{tool}",
+        variable="GEMINI_CLI_HOME",
+        entry=MappingProxyType({"trust": True}),
+        timeout="timeout",
+        file=".gemini/settings.json",
+    ),
     hook=HookPlace(
         path=".gemini/settings.json",
         event="AfterAgent",
@@ -362,6 +400,15 @@ OPENCODE = AgentDescription(
         reports_cost=True,
         # It has no mode that asks.
         env_with_tools=MappingProxyType({"OPENCODE_PERMISSION": '{"*": "ask"}'}),
+    ),
+    mcp=McpPlace(
+        way=McpWay.VARIABLE,
+        tool="ralph_{tool}",
+        variable="OPENCODE_CONFIG_CONTENT",
+        key="mcp",
+        entry=MappingProxyType({"type": "local", "enabled": True}),
+        timeout="timeout",
+        allow_rule="ralph_*",
     ),
     without_hook="it has plugins instead of hooks",
     in_containers=True,
@@ -418,6 +465,13 @@ QWEN = AgentDescription(
     accounts=(".qwen/oauth_creds.json",),
     homes=MappingProxyType({"QWEN_HOME": ".qwen"}),
     acp=AcpVariant(argv=("qwen", "--acp"), login="qwen, and /auth in it"),
+    mcp=McpPlace(
+        way=McpWay.FLAG,
+        tool="mcp__ralph__{tool}",
+        flag="--mcp-config={json}",
+        entry=MappingProxyType({"alwaysLoadTools": True, "trust": True}),
+        timeout="timeout",
+    ),
     hook=HookPlace(
         path=".qwen/settings.json", event="Stop", timeout=HOOK_TIMEOUT * 1000, comments=True
     ),
@@ -453,7 +507,15 @@ COPILOT = AgentDescription(
     install="npm install -g @github/copilot",
     login="copilot login, or set COPILOT_GITHUB_TOKEN",
     keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),
-    acp=AcpVariant(argv=("copilot", "--acp"), login="copilot login"),
+    acp=AcpVariant(argv=("copilot", "--acp"), login="copilot login", takes_servers=False),
+    mcp=McpPlace(
+        way=McpWay.FLAG,
+        tool="ralph-{tool}",
+        flag="--additional-mcp-config={json}",
+        entry=MappingProxyType({"type": "local", "tools": ("*",)}),
+        timeout="timeout",
+        allow=("--allow-tool=ralph",),
+    ),
     without_hook="its answer to a hook that keeps it working is different",
     in_containers=True,
     folders=(

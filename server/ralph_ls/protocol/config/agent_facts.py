@@ -105,6 +105,51 @@ class AgentHome:
     """What each box has for itself, whatever the folder holds under that name; ``*`` for a glob."""
 
 
+class McpWay(Enum):
+    """How an agent's program takes a server of MCP for one call."""
+
+    FLAG = "flag"
+    """A flag with the server as JSON."""
+    OVERRIDES = "overrides"
+    """Flags that each set one value of its settings, in TOML."""
+    VARIABLE = "variable"
+    """A variable with settings as JSON, which it merges with its own."""
+    FILE = "file"
+    """A variable that names a file, in place of the user's."""
+    HOME = "home"
+    """A variable that names a home folder, in place of the user's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPlace:
+    """How an agent is offered a server of MCP for one call, beside the user's own servers.
+
+    The user's files are never written. See docs/rules.md#tools.
+    """
+
+    way: McpWay
+    tool: str
+    """What the agent calls a tool: ``{tool}`` for its own name."""
+    flag: str = ""
+    """With ``{json}`` for the server; for ``OVERRIDES`` the flag before each value."""
+    variable: str = ""
+    key: str = "mcpServers"
+    """The key of the servers in its settings."""
+    entry: Mapping[str, object] = field(default_factory=dict)
+    """More keys of the server's entry."""
+    timeout: str = ""
+    """Key of the entry for how long a call may take; empty: it has no limit of its own."""
+    timeout_unit: float = 1000.0
+    """Such units in a second."""
+    file: str = ""
+    """The user's settings that are merged, relative to the home folder, or to the folder that a
+    variable of ``AgentDescription.homes`` names."""
+    allow: tuple[str, ...] = ()
+    """Flags that permit the server where a list says which tools may be used."""
+    allow_rule: str = ""
+    """The same as a rule of ``ToolFlags.variable``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcpVariant:
     """How an agent is started as an agent of the Agent Client Protocol, as ``NAME-acp``."""
@@ -116,6 +161,8 @@ class AcpVariant:
     """It reports the cost of a session, which the protocol makes optional."""
     is_tried: bool = True
     """It was run with a real account; the others are listed last."""
+    takes_servers: bool = True
+    """It takes servers of MCP with a session; else they are offered by ``AgentDescription.mcp``."""
     env: Mapping[str, str] = field(default_factory=dict)
     env_with_tools: Mapping[str, str] = field(default_factory=dict)
     """Variables that it gets where ``[tools]`` is set, so that it asks our client."""

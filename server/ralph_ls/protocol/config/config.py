@@ -92,6 +92,15 @@ class OnHalt(StrEnum):
     """Wait for your answer."""
 
 
+class ToolOffer(StrEnum):
+    """Whether agents are offered tools to report with."""
+
+    ON = "on"
+    """To every agent that takes a server for one call."""
+    OFF = "off"
+    """To none: agents report in words."""
+
+
 class OnTimeout(StrEnum):
     """What the run does after an iteration that ran out of time."""
 
@@ -363,6 +372,10 @@ DAEMONS = (
 """Daemons that a tool starts by itself for all later work, whoever happens to use it first."""
 
 
+ASK_WAIT = 600.0
+"""Seconds that an agent waits for an answer, unless a setting says otherwise."""
+
+
 class Config(StrictWireModel):
     """Every setting of a run."""
 
@@ -428,6 +441,12 @@ class Config(StrictWireModel):
     on_blocked: OnBlocked = OnBlocked.OPEN
     on_halt: OnHalt | None = None
     """What a run does when it needs you. Unset: ``exit`` in a terminal, ``wait`` when detached."""
+    mcp: ToolOffer = Field(default=ToolOffer.ON, exclude_if=lambda offer: offer is ToolOffer.ON)
+    """Whether agents are offered tools (``ralph mcp``), by which they report and ask instead of in
+    words."""
+    ask_wait: Duration = Field(default=ASK_WAIT, exclude_if=lambda seconds: seconds == ASK_WAIT)
+    """How long an agent that asks by tool waits for your answer, if the run waits for you; its time
+    limits are held meanwhile. Then it ends its turn, and the run waits as usual."""
     mode: FirstMode | None = None
     """What a run starts with. Unset: ``build``."""
     task: str | None = None

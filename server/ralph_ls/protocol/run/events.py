@@ -21,6 +21,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from ralph_ls.protocol.base import DEFERRED, Timestamp
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.agent_events import AgentReported, LessonRemembered
 from ralph_ls.protocol.run.iteration_events import (
     AgentExited,
     AgentStarted,
@@ -76,6 +77,8 @@ class QuestionAnswered(EventBase):
     by: str
     untrusted: bool = Field(default=False, exclude_if=lambda untrusted: not untrusted)
     """It came from elsewhere, such as GitHub: the agent gets it as quoted text of its author."""
+    delivered: bool = Field(default=False, exclude_if=lambda delivered: not delivered)
+    """The agent that asked was waiting, and got it at once: no prompt repeats it."""
 
 
 class BlockedRaised(MaybeIterationEvent):
@@ -141,6 +144,8 @@ __all__ = [
     "AgentExited",
     "RalphStatusUpdate",
     "PromiseRead",
+    "AgentReported",
+    "LessonRemembered",
     "EvidenceGathered",
     "PlanChanged",
     "CircuitBreakerStateChange",
@@ -308,6 +313,8 @@ Event = (
     | AgentExited
     | RalphStatusUpdate
     | PromiseRead
+    | AgentReported
+    | LessonRemembered
     | EvidenceGathered
     | PlanChanged
     | CircuitBreakerStateChange

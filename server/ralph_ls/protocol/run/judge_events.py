@@ -34,7 +34,7 @@ class Judged(IterationEvent):
     kind: Literal["judged"] = "judged"
     verdict: JudgeVerdict
     reason: str = ""
-    """In its words; why there is no verdict, where it cannot tell."""
+    """In its words; why there is no verdict, where it is undecided."""
     changes: tuple[RequestedChange, ...] = ()
     """What it wants changed, at most fifty."""
     agent: str

@@ -12,6 +12,7 @@ from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.events import (
     AgentExited,
+    AgentReported,
     AgentStarted,
     Committed,
     CriteriaVerified,
@@ -56,6 +57,8 @@ class Question(WireModel):
     untrusted: bool = Field(default=False, exclude_if=lambda untrusted: not untrusted)
     """The answer came from elsewhere, such as GitHub."""
     answered_seq: int = 0
+    delivered: bool = Field(default=False, exclude_if=lambda delivered: not delivered)
+    """The agent that asked was waiting for it, and has it."""
 
 
 class Blocker(WireModel):
@@ -64,6 +67,13 @@ class Blocker(WireModel):
     reason: str
     iteration: int | None = None
     start: int | None = None
+
+
+class DiscoveryView(WireModel):
+    """A note that an agent left for the next iteration."""
+
+    text: str
+    seq: int
 
 
 class NoteView(WireModel):
@@ -105,6 +115,10 @@ class CurrentIteration(WireModel):
     """Changed paths that were found to be the user's when another engine took the run up."""
     taken_up_at: Timestamp | None = None
     """When the first engine took it up that had not begun it: its agent had ended by then."""
+    reported: tuple[AgentReported, ...] = Field(default=(), exclude_if=lambda calls: not calls)
+    """What its agent reported by tool, in order."""
+    answered_seq: int = Field(default=0, exclude_if=lambda seq: not seq)
+    """The event of the last answer that its waiting agent got."""
     told: tuple[str, ...] = ()
     """Kinds that were already reported, so that settling it again reports nothing twice."""
 
@@ -441,6 +455,8 @@ class RunState(WireModel):
     resolved_blocker: str | None = None
     """The last blocker that was resolved; its file may still exist."""
     notes: tuple[NoteView, ...] = ()
+    discoveries: tuple[DiscoveryView, ...] = Field(default=(), exclude_if=lambda notes: not notes)
+    """What agents noted for the next iteration, and no finished iteration has had yet."""
     pause_requested: bool = False
     stop_requested: str | None = None
     """Who asked for the stop that is pending."""

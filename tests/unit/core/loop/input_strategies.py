@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
+    AgentCalled,
     AgentFinished,
     AnnouncementDone,
+    AnswerOverdue,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -49,6 +51,7 @@ from ralph_ls.protocol.config.config import (
     OnBlocked,
     OnValidateFail,
 )
+from ralph_ls.protocol.run.agent_tools import ReportTool
 from ralph_ls.protocol.run.report import (
     JudgeVerdict,
     Promise,
@@ -321,6 +324,17 @@ resumes = st.builds(lambda start: Resumed(by="Ada", facts=start.facts), starts)
 halt_edits = halts.map(lambda halt: HaltFilesChanged(halt=halt))
 signals = st.sampled_from(["Ctrl-C", BY_TERM]).map(lambda by: Interrupted(by=by))
 failures = st.just(EffectFailed(message="the disk is full"))
+agent_calls = st.builds(
+    AgentCalled,
+    start=st.integers(1, 3),
+    call=st.integers(1, 9),
+    tool=st.sampled_from(ReportTool),
+    arguments=st.just({"text": "a"}),
+    sub_agent=st.booleans(),
+    text=st.just("a or b?"),
+    waits=st.booleans(),
+)
+overdue = st.builds(AnswerOverdue, start=st.integers(1, 3))
 announced = st.just(AnnouncementDone(code="on-pr-ready", message="it is done"))
 
 anything: st.SearchStrategy[Input] = st.one_of(
@@ -333,6 +347,8 @@ anything: st.SearchStrategy[Input] = st.one_of(
     prepared,
     claimed,
     st.just(LAUNCHED),
+    agent_calls,
+    overdue,
     finished,
     read,
     validated,
@@ -350,7 +366,7 @@ awaited: dict[Awaits, st.SearchStrategy[Input]] = {
     Awaits.PREPARED: prepared,
     Awaits.CLAIM: claimed,
     Awaits.LAUNCH: st.just(LAUNCHED),
-    Awaits.EXIT: finished,
+    Awaits.EXIT: finished | agent_calls | overdue,
     Awaits.READ: read,
     Awaits.VALIDATION: validated,
     Awaits.JUDGE: judged,

@@ -60,6 +60,8 @@ class Turn:
     problems: tuple[ReportProblem, ...] = ()
     """What is wrong with them."""
     promises: tuple[Promise, ...] = ()
+    halted: bool = False
+    """It asked or was blocked by tool."""
     words: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     end: AgentFinished = AgentFinished(exit_code=0, seconds=1.0)
@@ -332,6 +334,7 @@ class SimulatedProject:
         return IterationRead(
             report=report,
             promises=played.promises,
+            halted=played.halted,
             completion_words=played.words,
             errors=played.errors,
             error_patterns=played.errors,

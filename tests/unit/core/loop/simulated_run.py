@@ -312,6 +312,8 @@ class SimulatedRun:
                 simulated.blocked = reason
             case order.TakeApprovals():
                 pass
+            case order.ReplyToAgent() | order.AwaitAnswer() | order.ContinueAgent():
+                pass
             case order.RemoveBlocked():
                 simulated.blocked = None
             case _:

@@ -37,7 +37,7 @@ def test_it_says_what_there_is_not() -> None:
 
 def test_it_is_about_a_request_or_the_whole_run() -> None:
     assert "```text\nLetters get lost\n```" in prompt(request="Letters get lost")
-    assert "The whole plan of this run is said to be done." in prompt()
+    assert "The whole plan of this run is reported as done." in prompt()
 
 
 def test_it_has_what_was_requested_before_and_what_was_left_out() -> None:

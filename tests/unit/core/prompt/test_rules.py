@@ -16,6 +16,7 @@ from ralph_ls.core.prompt.template import (
     LOOP,
     MODES,
     PLACEHOLDER,
+    TOOLS,
     PromptContext,
     render,
     template_name,
@@ -545,6 +546,7 @@ def test_every_template_and_piece_is_used() -> None:
     used = {match[2] for match in PLACEHOLDER.finditer(found) if match[1]}
     assert {name.partition(".")[0] for name in texts.pieces} == used
     profiles = {name.partition(".")[2] for name in texts.pieces}
+    profiles = {name.removesuffix(TOOLS).removesuffix(".") for name in profiles}
     assert profiles <= {"", LOOP, *(profile.value for profile in ProfileName)}
 
 

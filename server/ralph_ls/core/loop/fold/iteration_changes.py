@@ -18,8 +18,10 @@ from ralph_ls.core.loop.rules.commits import next_commit_base
 from ralph_ls.core.loop.rules.gate import failing_tests_after
 from ralph_ls.core.loop.rules.receipts import receipts_after_iteration
 from ralph_ls.protocol.config.config import Committer, OnValidateFail
+from ralph_ls.protocol.run.agent_tools import ReportTool
 from ralph_ls.protocol.run.events import (
     AgentExited,
+    AgentReported,
     AgentStarted,
     Committed,
     CriteriaVerified,
@@ -41,9 +43,11 @@ from ralph_ls.protocol.run.events import (
 )
 from ralph_ls.protocol.run.state import (
     CurrentIteration,
+    DiscoveryView,
     FailedValidation,
     IterationFacts,
     LastIteration,
+    Question,
     RunState,
     RunTotals,
 )
@@ -55,6 +59,7 @@ OUTCOMES_WITHOUT_RESULT = frozenset({Outcome.LOST, Outcome.LIMITED, Outcome.STOP
 KEPT_WARNINGS = 10
 KEPT_OUTSIDE_FAILURES = 5
 KEPT_PATHS = 200
+KEPT_DISCOVERIES = 20
 KEPT_HISTORY = 5
 """Iterations in the loop history (docs/rules.md#breaker)."""
 
@@ -92,7 +97,7 @@ def changes_of_iteration(
             before += 0.0 if state.current.exit is None else state.current.exit.seconds
             return {
                 "current": replace_iteration(
-                    state.current, agent=event, exit=None, agent_seconds=before
+                    state.current, agent=event, exit=None, agent_seconds=before, reported=()
                 )
             }
         case AgentExited() if state.current is not None:
@@ -168,11 +173,17 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
     began = state.current.started.seq if state.current is not None else event.seq
     changes["stuck_iterations"] = state.stuck_iterations + _is_stuck(event)
     changes["notes"] = tuple(note for note in state.notes if note.seq > began)
-    question = state.question
-    if question is not None and question.answer is not None and question.answered_seq < began:
-        changes["question"] = None
-        changes["settled_question"] = question.question
-    return changes
+    changes["discoveries"] = tuple(note for note in state.discoveries if note.seq > began)
+    return {**changes, **_settled_question(state.question, began)}
+
+
+def _settled_question(question: Question | None, began: int) -> RunChanges:
+    """A question is settled once an agent had the answer: in its prompt, or as it waited for it."""
+    if question is None or question.answer is None:
+        return {}
+    if question.answered_seq >= began and not question.delivered:
+        return {}
+    return {"question": None, "settled_question": question.question}
 
 
 def _is_stuck(event: IterationEnded) -> bool:
@@ -282,6 +293,9 @@ def shown_changes(state: RunState, event: EventBase) -> RunChanges:
             return {"evidence": _without_effect(event)}
         case PlanChanged(counts=counts):
             return {"counts": counts}
+        case AgentReported(tool=ReportTool.NOTE_DISCOVERY, arguments=arguments, seq=seq):
+            noted = DiscoveryView(text=str(arguments.get("text", "")), seq=seq)
+            return {"discoveries": (*state.discoveries, noted)[-KEPT_DISCOVERIES:]}
         case TaskSetAside(task=task):
             return {"set_aside": (*without_task(state.set_aside, task), event)}
         case Warned(code=code):
@@ -333,6 +347,9 @@ def current_changes(state: RunState, event: EventBase) -> RunChanges:
         return {}
     changes: IterationChanges = {"told": (*current.told, event_name(event))}
     match event:
+        case AgentReported():
+            # It may come often, and is known by itself.
+            changes = {"reported": (*current.reported, event)}
         case CriteriaVerified():
             changes["verified"] = (*current.verified, event)
         case Validated():

@@ -189,7 +189,11 @@ def changes_of_halt(
                 answered_by=event.by,
                 untrusted=event.untrusted,
                 answered_seq=event.seq,
+                delivered=event.delivered,
             )
+            if event.delivered and state.current is not None:
+                current = replace_iteration(state.current, answered_seq=event.seq)
+                return {"question": answered, "current": current}
             return {"question": answered}
         case BlockedRaised(reason=reason, iteration=iteration, start=start):
             blocker = Blocker(reason=reason, iteration=iteration, start=start)

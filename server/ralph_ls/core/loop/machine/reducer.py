@@ -31,9 +31,11 @@ from typing import assert_never
 
 from ralph_ls.core.loop.effects import ClaimTask, LaunchAgent, ReadIteration, StopAgent
 from ralph_ls.core.loop.inputs import (
+    AgentCalled,
     AgentFinished,
     AgentLaunched,
     AnnouncementDone,
+    AnswerOverdue,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -53,7 +55,7 @@ from ralph_ls.core.loop.inputs import (
     WorkPushed,
     WorkUndone,
 )
-from ralph_ls.core.loop.machine import close_iteration, run_flow, steering
+from ralph_ls.core.loop.machine import agent_calls, close_iteration, run_flow, steering
 from ralph_ls.core.loop.machine.iteration_events import warn_once
 from ralph_ls.core.loop.rules import attempts, judge, validation
 from ralph_ls.core.loop.rules.agent_choice import choose_worker, session_to_resume
@@ -110,6 +112,10 @@ def _dispatch(draft: StepDraft, given: Input) -> None:  # noqa: PLR0912 - one br
             _task_claimed(draft, given)
         case AgentLaunched():
             _agent_launched(draft, given)
+        case AgentCalled():
+            agent_calls.take_call(draft, given)
+        case AnswerOverdue():
+            agent_calls.take_overdue(draft, given)
         case AgentFinished():
             _agent_finished(draft, given)
         case IterationRead():
@@ -444,6 +450,7 @@ def _agent_finished(draft: StepDraft, given: AgentFinished) -> None:
             stderr_bytes=given.stderr_bytes,
         )
     )
+    agent_calls.forget_call(draft)
     if draft.run.phase is not Phase.STOPPING:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.SETTLING))
     draft.order(
@@ -467,6 +474,7 @@ def _time_came(draft: StepDraft) -> None:
 
 def _effect_failed(draft: StepDraft, given: EffectFailed) -> None:
     message = given.message
+    agent_calls.forget_call(draft)
     if draft.run.current is not None:
         draft.order(StopAgent())
     by = draft.run.stop_requested

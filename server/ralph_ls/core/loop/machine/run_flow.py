@@ -407,6 +407,7 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
         restored=restored_lines(run.reverted),
         unfinished_git=unfinished_git_of_last_start(run, started.start),
         notes=tuple(note.text for note in run.notes if note.seq < started.seq),
+        discoveries=tuple(one.text for one in run.discoveries if one.seq < started.seq),
     )
 
 

@@ -21,7 +21,7 @@ from ralph_ls.core.loop.effects import (
 )
 from ralph_ls.core.loop.fold.run_changes import RESET_TASK
 from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
-from ralph_ls.core.loop.machine import run_flow
+from ralph_ls.core.loop.machine import agent_calls, run_flow
 from ralph_ls.core.loop.rules import attempts, judge
 from ralph_ls.core.loop.rules.waits import (
     REVIEW,
@@ -99,9 +99,10 @@ def handle_signal(draft: StepDraft, by: str) -> None:
     where a stop is pending already, Ctrl-C stops the run at once.
     """
     run = draft.run
-    if run.current is None or run.phase is Phase.PARKED:
+    if run.current is None or (run.phase is Phase.PARKED and draft.state.asking is None):
         run_flow.stop_run(draft, by)
         return
+    agent_calls.release(draft, agent_calls.STOPPING)
     is_pending = run.phase is Phase.STOPPING
     at_once = is_pending or by != run_flow.BY_CTRL_C
     if run.stop_requested != by or not is_pending or not draft.state.stopping_agent:
@@ -260,13 +261,15 @@ def _leave_if_only_blocked_by_plan(draft: StepDraft) -> None:
 
 
 def _stop(draft: StepDraft, command: Stop) -> None:
-    if draft.run.current is None or draft.run.phase is Phase.PARKED:
+    is_parked = draft.run.phase is Phase.PARKED and draft.state.asking is None
+    if draft.run.current is None or is_parked:
         accept(draft, command, "the run is ending")
         run_flow.stop_run(draft, command.by)
         return
     at_once = command.now or draft.state.stopping_agent
     text = "ended the agent" if at_once else "the run ends after this iteration"
     accept(draft, command, text)
+    agent_calls.release(draft, agent_calls.STOPPING)
     if draft.run.phase is not Phase.STOPPING:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.STOPPING, reason=command.by))
     if command.now:
@@ -338,7 +341,9 @@ def _answer(draft: StepDraft, command: Answer) -> None:
     else:
         text = command.text.strip()
         _answered(draft, question, text, by=command.by, untrusted=command.untrusted)
-        accept(draft, command, "the agent gets your answer in the next iteration")
+        is_waiting = draft.state.asking is not None
+        when = "now: it waited for it" if is_waiting else "in the next iteration"
+        accept(draft, command, f"the agent gets your answer {when}")
         _write_decide(draft, question, _quoted(text, command.by) if command.untrusted else text)
         _leave_if_settled(draft)
 
@@ -348,7 +353,12 @@ def _answered(
 ) -> None:
     draft.emit(
         QuestionAnswered(
-            **draft.stamp, question=question.question, answer=answer, by=by, untrusted=untrusted
+            **draft.stamp,
+            question=question.question,
+            answer=answer,
+            by=by,
+            untrusted=untrusted,
+            delivered=draft.state.asking is not None,
         )
     )
 
@@ -381,6 +391,9 @@ def _halt_stamp(draft: StepDraft) -> MaybeIterationStamp:
 def _leave_if_settled(draft: StepDraft) -> None:
     """Leave the parked phase once nothing that it waits for is left."""
     run = draft.run
+    if draft.state.asking is not None:
+        agent_calls.answer_agent(draft)
+        return
     # A review ends only when the user approves, whatever else is settled meanwhile.
     if run.phase is not Phase.PARKED or run.phase_reason == REVIEW:
         return

@@ -15,9 +15,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ralph_ls.core.loop.inputs import (
+    AgentCalled,
     AgentFinished,
     AgentLaunched,
     AnnouncementDone,
+    AnswerOverdue,
     CommandArrived,
     CommandUnreadable,
     EffectFailed,
@@ -69,6 +71,7 @@ _HAS_ENGINE = "the run already has an engine"
 _NOT_CLAIMING = "no task is being claimed"
 _NO_AGENT_DUE = "no agent is being started"
 _NO_AGENT = "no agent runs"
+_NOBODY_ASKS = "no agent waits for an answer"
 _NOTHING_TO_READ = "no iteration is waiting to be read"
 _NOT_VALIDATING = "nothing is being validated"
 _NOT_JUDGING = "no judge is at work"
@@ -96,6 +99,8 @@ def _row(
         TaskClaimed: _NOT_CLAIMING,
         AgentLaunched: _NO_AGENT_DUE,
         AgentFinished: _NO_AGENT,
+        AgentCalled: _NO_AGENT,
+        AnswerOverdue: _NOBODY_ASKS,
         IterationRead: _NOTHING_TO_READ,
         ValidationFinished: _NOT_VALIDATING,
         WorkJudged: _NOT_JUDGING,
@@ -128,6 +133,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
             {
                 AgentLaunched: _to(Phase.RUNNING),
                 AgentFinished: _to(Phase.SETTLING),
+                AgentCalled: _to(Phase.RUNNING, Phase.PARKED),
                 CommandArrived: _to(Phase.RUNNING, Phase.STOPPING),
                 Interrupted: _to(Phase.STOPPING),
             },
@@ -159,8 +165,12 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
         Phase.PARKED: _row(
             Phase.PARKED,
             {
-                CommandArrived: _SETTLED | {Phase.SETTLING},
-                HaltFilesChanged: (_SETTLED | {Phase.SETTLING}) - {Phase.ENDED},
+                CommandArrived: _SETTLED | {Phase.SETTLING, Phase.RUNNING, Phase.STOPPING},
+                HaltFilesChanged: (_SETTLED | {Phase.SETTLING, Phase.RUNNING}) - {Phase.ENDED},
+                AgentCalled: _to(Phase.PARKED),
+                AgentFinished: _to(Phase.SETTLING),
+                AnswerOverdue: _to(Phase.RUNNING),
+                Interrupted: _to(Phase.ENDED, Phase.STOPPING),
             },
         ),
         Phase.STOPPING: _row(
@@ -168,6 +178,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
             {
                 AgentLaunched: _to(Phase.STOPPING),
                 AgentFinished: _to(Phase.STOPPING),
+                AgentCalled: _to(Phase.STOPPING),
                 IterationRead: _to(Phase.STOPPING, Phase.ENDED),
                 ValidationFinished: _to(Phase.STOPPING, Phase.ENDED),
                 WorkJudged: _to(Phase.STOPPING, Phase.ENDED),

@@ -190,8 +190,10 @@ def exit_words(exit_event: AgentExited) -> str:
 
 def completion(run: RunState, settlement: SettledIteration) -> str | None:
     """Why the run is complete; None where it is not, whatever the agent says."""
+    given = settlement.read
     is_held = (
-        settlement.read.plan.committed_offence
+        given.halted
+        or given.plan.committed_offence
         or _commit_failed(settlement)
         or judge.is_held(run, settlement.current)
     )
@@ -200,7 +202,8 @@ def completion(run: RunState, settlement: SettledIteration) -> str | None:
 
 def would_complete(run: RunState, settlement: SettledIteration) -> bool:
     """Whether the run is complete as far as a judge does not object."""
-    is_held = settlement.read.plan.committed_offence or _commit_failed(settlement)
+    given = settlement.read
+    is_held = given.halted or given.plan.committed_offence or _commit_failed(settlement)
     return not is_held and _completion_in_tree(run, settlement) is not None
 
 

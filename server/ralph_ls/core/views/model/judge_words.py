@@ -23,7 +23,7 @@ SHOWN_TITLES = 2
 VERDICT_WORDS = {
     JudgeVerdict.PASSED: "pass",
     JudgeVerdict.CHANGES_REQUESTED: "changes requested",
-    JudgeVerdict.CANNOT_TELL: "cannot tell",
+    JudgeVerdict.CANNOT_TELL: "undecided",
 }
 
 

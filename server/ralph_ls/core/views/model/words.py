@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ralph_ls.core.plurals import count_of, numbered_iteration
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.plan import RequestView
-from ralph_ls.protocol.run.events import GuardReverted
+from ralph_ls.protocol.run.events import AgentReported, GuardReverted, LessonRemembered
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.report import STATUSES, AgentFailure, Claims, Report, word_of
 from ralph_ls.protocol.run.state import IterationFacts, RunState
@@ -117,6 +117,20 @@ def minutes_words(seconds: float) -> str:
     if hours:
         return f"{hours} h {left} min"
     return f"{left} min" if left else "under 1 min"
+
+
+def reported_words(event: AgentReported | LessonRemembered) -> str:
+    """What an agent reported by tool, on one line: the tool, and what it says."""
+    if isinstance(event, LessonRemembered):
+        return f"Lesson proposed: {one_line(event.text, limit=MAX_CLAIM_CHARS)}"
+    who = "A sub-agent reported by tool" if event.sub_agent else "Reported by tool"
+    said = [str(event.arguments[key]) for key in _SAID if event.arguments.get(key)]
+    words = one_line(": ".join(said), limit=MAX_CLAIM_CHARS)
+    return f"{who}: {event.tool.value}{f': {words}' if words else ''}"
+
+
+_SAID = ("status", "task", "title", "reason", "question", "text", "workSummary")
+"""Arguments of the tools that say what a call is about."""
 
 
 def claim_words(report: Report) -> str:

@@ -19,6 +19,7 @@ from ralph_ls.core.views.model.words import (
     claims_words,
     committed_words,
     outcome_words,
+    reported_words,
     reverted_words,
     with_mode,
 )
@@ -79,6 +80,8 @@ def event_line(
             return EventLine(
                 text=text + (f". {report.recommendation}" if report.recommendation else "")
             )
+        case e.AgentReported() | e.LessonRemembered():
+            return EventLine(text=reported_words(event), weight=Weight.QUIET)
         case e.EvidenceGathered(evidence=evidence):
             weight = Weight.GOOD if evidence.progress else Weight.WARNING
             return EventLine(text=f"Evidence: {evidence.why}", weight=weight)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from ralph_ls.engine.agent.acp.policy import PermissionPolicy
+from ralph_ls.protocol.run.agent_tools import SOCKET, TICKET
 
 OWN_RECORD = "client"
 """The key that only our own records have; its value is the kind of record."""
@@ -62,6 +64,8 @@ class Options:
     model: str | None = None
     mode: str | None = None
     """The mode to work in, by its id; None: one that asks nothing, where there is one."""
+    servers: tuple[Mapping[str, Any], ...] = ()
+    """Servers of MCP for the session, as the protocol has them."""
     login: str | None = None
     """The method by which to log in, where the agent wants that first."""
 
@@ -73,6 +77,7 @@ def read_options(arguments: Sequence[str]) -> Options:
     parser.add_argument("--model")
     parser.add_argument("--mode")
     parser.add_argument("--login")
+    parser.add_argument("--tools", type=json.loads, help="a server of MCP, as JSON")
     parser.add_argument("--only", action="store_true", help="only what --allow names")
     parser.add_argument("--allow", action="append", default=[])
     parser.add_argument("--deny", action="append", default=[])
@@ -87,4 +92,11 @@ def read_options(arguments: Sequence[str]) -> Options:
         model=given.model,
         mode=given.mode,
         login=given.login,
+        servers=() if given.tools is None else (_server(given.tools),),
     )
+
+
+def _server(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The server with its variables, which an agent need not pass on; a token is no argument."""
+    names = [name for name in (SOCKET, TICKET) if name in os.environ]
+    return {**given, "env": [{"name": name, "value": os.environ[name]} for name in names]}

@@ -241,7 +241,7 @@ class Conversation:
 
     async def _open(self, able: Mapping[str, Any]) -> Mapping[str, Any]:
         """Resume the session of the command line, or begin one."""
-        where: dict[str, Any] = {"cwd": str(self._root), "mcpServers": []}
+        where: dict[str, Any] = {"cwd": str(self._root), "mcpServers": list(self._options.servers)}
         if self._options.policy.deny:
             # That of ``claude`` runs what it considers harmless without asking, and has a separate
             # list; no other reads this.

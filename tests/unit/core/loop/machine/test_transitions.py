@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 
 from ralph_ls.core.loop.inputs import (
+    AgentCalled,
     AgentFinished,
     AnnouncementDone,
+    AnswerOverdue,
     CommandUnreadable,
     EffectFailed,
     HaltFiles,
@@ -36,6 +38,7 @@ from ralph_ls.core.loop.machine.run_flow import BY_TERM
 from ralph_ls.core.loop.machine.transitions import INPUTS, LIVE_PHASES, TAKE_UP, TRANSITIONS, allows
 from ralph_ls.core.loop.state import Awaits, LoopState
 from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.run.agent_tools import ReportTool
 from ralph_ls.protocol.run.report import JudgeVerdict
 from ralph_ls.protocol.run.values import Baseline, Phase, TaskRef
 from tests.unit.core.loop.input_strategies import anything
@@ -70,6 +73,8 @@ ONE_OF_EACH: list[Input] = [
     Prepared(baseline=Baseline(), plan=PlanFacts()),
     TaskClaimed(task=TaskRef(id="a", title="a")),
     LAUNCHED,
+    AgentCalled(start=1, call=1, tool=ReportTool.REPORT_STATUS),
+    AnswerOverdue(start=1),
     AgentFinished(exit_code=0),
     IterationRead(),
     ValidationFinished(ok=True, exit_code=0, timed_out=False, seconds=1.0, tail=""),
@@ -88,7 +93,7 @@ ONE_OF_EACH: list[Input] = [
 
 
 def test_every_phase_and_input_has_an_answer() -> None:
-    assert len(INPUTS) == 19
+    assert len(INPUTS) == 21
     assert set(TAKE_UP) == set(INPUTS)
     assert set(TRANSITIONS) == set(LIVE_PHASES)
     assert set(LIVE_PHASES) == set(Phase) - {Phase.STARTING, Phase.CRASHED}

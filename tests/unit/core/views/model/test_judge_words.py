@@ -36,7 +36,7 @@ def judged(verdict: str, **fields: Any) -> Judged:
     [
         (judged("pass"), "pass"),
         (judged("pass", reason="all\nthere"), "pass: all there"),
-        (judged("cannotTell", reason="it failed"), "cannot tell: it failed"),
+        (judged("cannotTell", reason="it failed"), "undecided: it failed"),
         (
             judged("changesRequested", changes=(RequestedChange(file="a.py", reason="no"),)),
             "changes requested: a.py: no",
@@ -79,7 +79,7 @@ def test_a_terminal_shows_it_beside_claim_and_evidence() -> None:
         EventLine(
             text="Judge: changes requested (38s)\n  0.py: wrong\\x1b[31m", weight=Weight.WARNING
         ),
-        EventLine(text="Judge: cannot tell: it failed (38s)", weight=Weight.WARNING),
+        EventLine(text="Judge: undecided: it failed (38s)", weight=Weight.WARNING),
         EventLine(
             text="The judge of iteration 1 is overruled by ralph overrule", weight=Weight.WARNING
         ),

@@ -58,6 +58,7 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
 )
 from ralph_ls.core.agent.failures import find_error_lines
 from ralph_ls.core.agent.messages import MessageEmitter
+from ralph_ls.core.agent.own_tools import MOST_KEPT, call_key, own_tool
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.run.messages import AgentMessage, ToolState, UsageCounts
 
@@ -107,6 +108,8 @@ class ClaudeDecoder:
         self._meter: ClaudeUsageCounting = meter or ClaudeUsageCounter()
         self._counted: UsageCounts | None = None
         """The usage that was emitted last."""
+        self._sub_agent_calls: dict[str, None] = {}
+        """Calls of the iteration's own tools that sub-agents made."""
         self._tools = tools or {}
         self._result: ClaudeResultRecord | None = None
 
@@ -138,6 +141,7 @@ class ClaudeDecoder:
                 name for name in self._denied.values() if not is_question_tool(name)
             ),
             limit=self._limit_at_end(),
+            sub_agent_calls=tuple(self._sub_agent_calls),
         )
 
     def _own_cost(self) -> float | None:
@@ -224,6 +228,9 @@ class ClaudeDecoder:
         name, known = block.name, self._tools.get(block.name, block.name)
         arguments = block.input if isinstance(block.input, dict) else {}
         asks, is_todo = is_question_tool(name), known in TODO_TOOLS
+        own = None if is_main else own_tool(name)
+        if own is not None and len(self._sub_agent_calls) < MOST_KEPT:
+            self._sub_agent_calls[call_key(own, arguments)] = None
         if is_main:
             self._final_text.tool_called()
             self._question = question_text(arguments) if asks else ""
