@@ -143,7 +143,7 @@ sweep: $(READY) ## kill, attack and fuzz the whole program (MINUTES=60; a minute
 
 e2e: $(READY) $(CLIENT_READY) ## drive a real VS Code, real agents and tools (1.1 GB, once)
 	@$(BIN)/python tests/e2e/vscode/install.py
-	@$(BIN)/python -m pytest -p no:randomly -n 0 tests/e2e $(ARGS)
+	@$(BIN)/python -m pytest -p no:randomly -n 0 tests/e2e tests/fleet $(ARGS)
 
 agents: $(READY) ## run every real agent there is, and record what each prints (3 GB, once)
 	@status=0; \

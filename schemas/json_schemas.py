@@ -18,6 +18,7 @@ from pydantic_core import core_schema
 
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.renamed import RENAMED
+from ralph_ls.protocol.fleet import FleetFile
 from ralph_ls.protocol.lsp.methods import METHODS, Method, ShownResult
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
@@ -40,6 +41,7 @@ def schema_files() -> dict[str, str]:
         "events.schema.json": events_schema(),
         "commands.schema.json": commands_schema(),
         "config.schema.json": config_schema(),
+        "fleet.schema.json": fleet_schema(),
         "state.schema.json": state_schema(),
         "messages.schema.json": messages_schema(),
         "methods.schema.json": methods_schema(),
@@ -53,7 +55,7 @@ def schema_files() -> dict[str, str]:
 
 def _with_id(name: str, schema: Json) -> Json:
     """The schema with its ``$id``; that of the settings has none, editors read it from a file."""
-    if name == "config.schema.json":
+    if name in {"config.schema.json", "fleet.schema.json"}:
         return schema
     dialect = {"$schema": schema["$schema"]}
     subject = name.partition(".")[0]
@@ -86,6 +88,12 @@ def config_schema() -> Json:
     }
     schema["properties"] |= _renamed(schema)
     return _finish(schema, "Config", "Every setting of a run: .ralph/config.toml.")
+
+
+def fleet_schema() -> Json:
+    """``fleet.toml``: the repositories of a fleet; no null, TOML has none."""
+    schema = _without_null(FleetFile.model_json_schema(by_alias=False))
+    return _finish(schema, "FleetFile", "The repositories of a fleet: fleet.toml.")
 
 
 def _renamed(schema: Json) -> Json:

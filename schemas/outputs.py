@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.dashboard import Dashboard
+from ralph_ls.protocol.fleet import FleetStatus
 from ralph_ls.protocol.json_output import (
     ConnectedEditors,
     DoctorReport,
@@ -62,6 +63,7 @@ OUTPUTS: Mapping[str, Output] = {
     "show-run": Output("ralph show RUN --json", RunMetrics),
     "show-iteration": Output("ralph show N --json", IterationDetails),
     "order": Output("ralph stop --json", OrderReply),
+    "fleet-status": Output("ralph fleet status --json", FleetStatus),
     "notify-test": Output("ralph notify test --json", NotifyTest),
     "learn": Output("ralph learn --json", Learned),
     "lessons": Output("ralph lessons --json", LessonList),

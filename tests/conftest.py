@@ -73,6 +73,7 @@ MEASURED = (
     TESTS / "editor" / "documents",
     TESTS / "editor" / "features",
     TESTS / "editor" / "worktree",
+    TESTS / "engine" / "fleet",
     TESTS / "engine" / "git",
     TESTS / "engine" / "agent" / "test_acp_rules.py",
     TESTS / "engine" / "agent" / "test_agent_descriptions.py",

@@ -35,6 +35,7 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
     ValidationFinished,
+    WorkJudged,
     WorkUndone,
 )
 from ralph_ls.core.loop.state import LoopState
@@ -221,6 +222,30 @@ def _refutes_a_task(project: Project) -> None:
     project.run("2")
 
 
+def _is_judged_and_overruled(project: Project) -> None:
+    """A judge that requests changes as often as it may, and the user who overrules it."""
+    judge = write_agent(
+        project.kept / "bin",
+        'token=$(sed -n \'s/.*"token": "\\([0-9a-f]*\\)".*/\\1/p\')\n'
+        "echo '---JUDGE_STATUS---'\n"
+        'printf \'{"token": "%s", "verdict": "changesRequested", "changes": \' "$token"\n'
+        'echo \'[{"file": "work.txt", "reason": "it counts nothing"}]}\'\n'
+        "echo '---END_JUDGE_STATUS---'\n",
+        name="judge",
+    )
+    settings = (
+        '[judge]\nwhen = "task"\nagent = "mine"\nmax_rounds = 2\n'
+        f'[agents.mine]\nargv = ["{judge}"]\n'
+    )
+    project.plan(files={".ralph/config.toml": settings})
+    project.tell("allow", "--yes")
+    project.agent("work; mark x 'First task'; commit; say 'All done.'; report 'EXIT_SIGNAL: true'")
+    running = project.start("9", "--on-halt", "wait")
+    running.wait_for("phaseChanged", phase="parked")
+    project.tell("overrule")
+    running.wait()
+
+
 def _does_not_validate(settings: str) -> Callable[[Project], None]:
     """An iteration that ticks its task and is not valid, and what the next ones make of it."""
 
@@ -307,6 +332,7 @@ HISTORIES: Mapping[str, Callable[[Project], None]] = {
     "plan-vanishes": _plan_vanishes,
     "drops-a-task": _drops_a_task,
     "refutes-a-task": _refutes_a_task,
+    "is-judged-and-overruled": _is_judged_and_overruled,
     "rolls-back": _does_not_validate('on_validate_fail = "rollback"\n'),
     "repairs": _does_not_validate('on_validate_fail = "repair"\n'),
     "ended-by-term": _ended_by_term,
@@ -421,6 +447,8 @@ class _Cleaner:
             case IterationRead(limit=limit) if limit is not None:
                 return replace(given, limit=AccountLimit())
             case ValidationFinished():
+                return replace(given, seconds=0.25)
+            case WorkJudged():
                 return replace(given, seconds=0.25)
             case WorkUndone(backup=str()):
                 return replace(given, backup="ralph/backup-20260131T120000Z")

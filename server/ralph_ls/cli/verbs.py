@@ -76,6 +76,20 @@ VERBS: Mapping[str, VerbEntry] = {
             "ralph run --resume  # continue the last run",
         ),
     ),
+    "fleet": VerbEntry(
+        Group.RUN,
+        "Work on the plans of many repositories, on many machines",
+        "fleet.verb",
+        "fleet_verb",
+        UserOnlyVerb(reading=("list", "status", "logs")),
+        (
+            "ralph fleet add ~/src/api  # a folder, or a URL with --push",
+            "ralph fleet run --until-done  # all plans, on this machine",
+            "ralph fleet worker --database URL  # take tasks that others queued",
+            "ralph fleet status  # what is merged, at work, and waits for you",
+            "ralph fleet retry 'api#T3'  # try a parked task again",
+        ),
+    ),
     "demo": VerbEntry(
         Group.RUN,
         "Watch a whole run on a sample project, without a key",
@@ -327,6 +341,17 @@ VERBS: Mapping[str, VerbEntry] = {
         (
             "ralph reset  # after you fixed what stopped the run",
             "ralph reset --continue  # and continue the run",
+        ),
+    ),
+    "overrule": VerbEntry(
+        Group.STEER,
+        "Accept work for which the judge requests changes",
+        "steer",
+        "overrule",
+        USER_ONLY,
+        (
+            "ralph overrule  # all that it requests",
+            "ralph overrule 7 --continue  # one task, and continue the run",
         ),
     ),
     "rollback": VerbEntry(

@@ -35,3 +35,12 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+def boot_seconds() -> float:
+    """Seconds since this machine was started, those in which it was suspended included.
+
+    Where a system has no such clock, those do not count.
+    """
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)

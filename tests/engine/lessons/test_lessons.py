@@ -243,6 +243,11 @@ class TestLearnWithAnAgent:
         assert (shown["status"], shown["source"]) == ("proposed", f"run {run} iterations 1, 2")
         assert "left out: No source: it names no iteration of the history" in found["notes"]
 
+    def test_no_agent_is_started_without_a_history(self, project: Project) -> None:
+        project.plan()
+        done = project.tell("learn", "--agent-command", "./nowhere")
+        assert "to learn from yet; start one: ralph run" in done.stderr
+
     @pytest.mark.slow
     def test_an_answer_without_lessons_is_an_error(self, learned: Project) -> None:
         agent = write_agent(learned.kept / "bin", "cat >/dev/null; echo Hello", name="teacher")

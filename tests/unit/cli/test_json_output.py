@@ -25,6 +25,7 @@ SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 PRINTED = {
     "ps": ("ps",),
     "inbox": ("inbox",),
+    "fleet-status": ("fleet", "status"),
     "runs": ("runs",),
     "show-run": ("show",),
     "show-iteration": ("show", "1"),

@@ -33,6 +33,7 @@ ANYWHERE = {
     "ps",
     "inbox",
     "lessons",
+    "fleet",
 }
 """They work outside a repository, too."""
 

@@ -63,6 +63,7 @@ NOT_LOADED = {
     "init": (*DECODERS, *ROWS, "ralph_ls.engine"),
     "propose": NEARLY_ALL,
     "hook": NEARLY_ALL,
+    "fleet": (*STATE, *DECODERS, *ROWS, *PLANS, *SETTINGS, "ralph_ls.engine", "dbos", "sqlalchemy"),
     "serve": (*STATE, *PLANS, *DECODERS, *SETTINGS, "ralph_ls.engine"),
 }
 """What one verb of each module loads only when it is called, beside ``FOR_NO_VERB``."""

@@ -9,19 +9,22 @@ for systems that cannot fork.
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ralph_ls.core.plan.formats.dispatch import parse_plan
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.engine.run.preparation import RunRequest
-from ralph_ls.engine.run.runner import run_engine
+from ralph_ls.engine.run.lease import LeasedEffectRunner, lease_in
+from ralph_ls.engine.run.preparation import RunRequest, Start
+from ralph_ls.engine.run.runner import Engine, run_engine
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
@@ -47,10 +50,20 @@ def run_lane(order: dict[str, Any]) -> int:
     )
     try:
         with reporting_refusals():
-            return run_engine(request)
+            return run_engine(request, engine_of=_engine_of)
     except RalphError as error:
         sys.stderr.write(f"ralph: {error.message}\n")
         return error.exit_code
+
+
+def _engine_of(start: Start) -> Callable[..., Engine]:
+    """The engine of a lane; that of a fleet's task works only as long as its lease is held."""
+    lease = lease_in(start.workspace.environment)
+    if lease is None:
+        return Engine
+    return functools.partial(
+        Engine, performer_type=functools.partial(LeasedEffectRunner, lease=lease)
+    )
 
 
 def _become_lane(order: dict[str, Any]) -> None:
@@ -88,7 +101,7 @@ def _prepare_all() -> None:
         model.model_rebuild()
     EVENT_ADAPTER.rebuild()
     COMMAND_ADAPTER.rebuild()
-    # Each fills a cache that every lane would fill in memory of its own.
+    # Each fills a cache that every lane would otherwise fill separately.
     unknown_variables({})
     built_in_texts()
     Redactor(secrets={}).redact("")

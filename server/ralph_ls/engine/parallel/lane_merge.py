@@ -107,28 +107,10 @@ class LaneMerger:
         if place.sandbox.box is not None:
             box = replace(place.sandbox.box, worktree=lane.worktree, state=lane.state)
             place = replace(place, sandbox=replace(place.sandbox, box=box))
-        launcher = ProcessLauncher(
-            workspace=place,
-            on_output=lambda _data: None,
-            on_start=self.processes.started.append,
-            is_stopping=lambda: self.processes.is_stopping,
-        )
-        validation = ScriptValidation(launcher)
-        is_due, _ = await asyncio.to_thread(validation.look, ())
-        if not is_due:
+        message = await validate_merged(place, onto, head, self.processes)
+        if message is None:
             return None
-        number = len(self.processes.started) + 1
-        done = await validation.run(Validate(start=number, iteration=number))
-        if done.ok:
-            return None
-        how = "took too long" if done.timed_out else f"ended with {done.exit_code}"
-        message = (
-            f"validation of the merged result failed: {done.script} {how}, on {head[:8]} after "
-            f"{onto[:8]}\n{done.tail}"
-        )
-        return LaneRefused(
-            task=view.task.id, problem=MergeProblem.VALIDATION, message=message.rstrip()
-        )
+        return LaneRefused(task=view.task.id, problem=MergeProblem.VALIDATION, message=message)
 
     def _why_kept(self, view: LaneView) -> str | None:
         path = Path(view.worktree)
@@ -138,6 +120,31 @@ class LaneMerger:
         if not changed:
             return None
         return f"uncommitted changes in {path}: {', '.join(changed[:3])}"
+
+
+async def validate_merged(
+    place: Workspace, onto: str, head: str, processes: MergeProcesses
+) -> str | None:
+    """Why ``head``, which is checked out in a work tree, is not valid; None where it is."""
+    launcher = ProcessLauncher(
+        workspace=place,
+        on_output=lambda _data: None,
+        on_start=processes.started.append,
+        is_stopping=lambda: processes.is_stopping,
+    )
+    validation = ScriptValidation(launcher)
+    is_due, _ = await asyncio.to_thread(validation.look, ())
+    if not is_due:
+        return None
+    number = len(processes.started) + 1
+    done = await validation.run(Validate(start=number, iteration=number))
+    if done.ok:
+        return None
+    how = "took too long" if done.timed_out else f"ended with {done.exit_code}"
+    return (
+        f"validation of the merged result failed: {done.script} {how}, on {head[:8]} after "
+        f"{onto[:8]}\n{done.tail}"
+    ).rstrip()
 
 
 def rebase_lane(
@@ -173,12 +180,17 @@ def rebase_lane(
 
 def repair_note(view: LaneView, effect: OpenLane, conflicts: tuple[str, ...], branch: str) -> str:
     """What the agent of a repair has to know."""
+    return repair_words(view.task.title, effect.message, conflicts, branch)
+
+
+def repair_words(title: str, message: str, conflicts: tuple[str, ...], branch: str) -> str:
+    """The note for an agent whose work on a task was not merged, for what ``message`` says."""
     again = (
-        f"Your work on “{view.task.title}” is here again, on top of what others have finished "
+        f"Your work on “{title}” is here again, on top of what others have finished "
         f"since ({branch})."
     )
     if not conflicts:
-        return f"{again} It was not merged: {effect.message}\nFix that and finish the task again."
+        return f"{again} It was not merged: {message}\nFix that and finish the task again."
     return (
         f"{again} The same lines were changed in: {', '.join(conflicts)}. These files have "
         "conflict markers: the first side is what others have finished, the second side is yours. "

@@ -86,6 +86,8 @@ class LaneStarter:
             if self._server is not None and self._server.stdin is not None:
                 self._server.stdin.close()
                 self._server.wait()
+                if self._server.stdout is not None:
+                    self._server.stdout.close()
             self._server = None
 
     def prepare(self) -> None:

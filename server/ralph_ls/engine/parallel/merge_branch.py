@@ -120,7 +120,7 @@ class MergeBranch:
     def plan_at(self, commit: str) -> BranchPlan:
         """The plan at a commit; raises ``PlanMissing`` where it has none."""
         source, config = self._workspace.source, self._workspace.config
-        text = self._text_at(commit)
+        text = self.text_at(commit)
         parsed = source.parse(text)
         waiting = waiting_tasks(parsed, text, self._format.name) or {}
         needs = {task: [one.id for one in targets] for task, targets in waiting.items()}
@@ -143,7 +143,8 @@ class MergeBranch:
             files += [one for one in listed.decode("utf-8", "surrogateescape").split("\0") if one]
         return tuple(dict.fromkeys(files))
 
-    def _text_at(self, commit: str) -> str:
+    def text_at(self, commit: str) -> str:
+        """The text of the plan at a commit."""
         rebase = Rebase(root=self._root)
         source = self._workspace.source
         if source.file is not None:

@@ -19,7 +19,7 @@ from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.replay.next_iteration import NextIteration, predict_next_iteration
 from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.agent.mcp_offer import is_offered
-from ralph_ls.engine.agent.run_agents import describe_agents, require_metered
+from ralph_ls.engine.agent.run_agents import describe_agents, describe_judge, require_metered
 from ralph_ls.engine.agent.selection import flags_for, with_agent
 from ralph_ls.engine.git.worktree_state import read_head
 from ralph_ls.engine.iteration.launch import fill_template, which_wins
@@ -102,6 +102,7 @@ def preview_run(request: RunRequest, now: datetime) -> Preview:
     settings = place.settings
     agents = describe_agents(settings.config)
     require_metered(settings, agents)
+    describe_judge(settings.config)
     root, environment = place.worktree.root, request.environment
     plan = locate_plan(root, settings, environment)
     if plan.refusal:

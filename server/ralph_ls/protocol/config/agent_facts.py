@@ -30,6 +30,18 @@ class DialectMetering:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeFlags:
+    """How an agent is started as a judge: it can read the work tree, and write nothing."""
+
+    flags: tuple[str, ...] = ()
+    """In place of those that let it work without asking."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    readers: frozenset[str] = frozenset()
+    """Its tools that only read, in lower case. Where it has used no other one, files that changed
+    meanwhile were changed by somebody else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFlags:
     """How an agent is given the lists of ``[tools]``; a list that it does not offer is refused.
 

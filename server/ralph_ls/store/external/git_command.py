@@ -30,9 +30,10 @@ READ_SECONDS = 60.0
 """Default time limit of a read, in seconds."""
 
 CHANGE_SECONDS = 600.0
-"""Time limit of writing a work tree, which may fetch large files through a filter."""
+"""Time limit of using a remote, and of writing a work tree, whose filters may fetch files."""
 
 _WRITES_TREE = frozenset({"checkout", "commit", "read-tree", "reset", "restore", "switch"})
+_USES_REMOTE = frozenset({"fetch", "ls-remote", "push"})
 
 GIT_REDIRECTIONS = frozenset(
     {
@@ -142,7 +143,7 @@ def _quieting(
 
 
 def _seconds_for(command: str) -> float:
-    if command in _WRITES_TREE:
+    if command in _WRITES_TREE | _USES_REMOTE:
         return CHANGE_SECONDS
     return current().read_seconds or READ_SECONDS
 

@@ -53,7 +53,7 @@ def lessons_verb(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ID]...", help="Ids of lessons, or a file to import.", show_default="none"
+            metavar="ID...", help="Ids of lessons, or a file to import.", show_default="none"
         ),
     ] = None,
     scope: Annotated[

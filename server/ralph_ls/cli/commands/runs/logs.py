@@ -74,6 +74,14 @@ def logs_verb(
     writer.finish()
 
 
+def print_logs(target: Target) -> None:
+    """Print the agent's words in all iterations of a run, so far."""
+    writer = LogWriter(_pattern(None))
+    for item in _items(target, _shown(tools=False, as_json=False), follow=False):
+        writer.write(item)
+    writer.finish()
+
+
 def _pattern(given: str | None) -> Callable[[str], object]:
     if given is None:
         return lambda _: True

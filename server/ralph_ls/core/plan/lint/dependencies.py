@@ -72,6 +72,13 @@ def read_dependencies(tasks: Sequence[Task], bodies: TaskBodies) -> tuple[TaskDe
     return tuple(result)
 
 
+def written_references(bodies: TaskBodies) -> Iterator[tuple[Task, str]]:
+    """Every piece of a line of dependencies, as it is written, with its task."""
+    for line in bodies.lines_with(_KEYWORDS, _SHAPE):
+        for written in _references(line):
+            yield line.task, written.text
+
+
 def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple[Task, ...]]:
     """The tasks that each unfinished task waits for, by its id.
 

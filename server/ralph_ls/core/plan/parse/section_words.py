@@ -123,6 +123,8 @@ CRITERIA = re.compile(
     r" ?(?:criteria|checks?|tests?|标准)\b.*"
     r"|phase (?:entrance|exit) criteria\b.*"
     r"|definition of done\b.*"
+    r"|(?:manual |final |regression )?(?:test(?:ing)?|verification|validation|qa|review)"
+    r" (?:check ?list|steps|criteria)"
     r"|受け入れ基準.*|完了条件.*|.*完了の定義.*"
     r"|완료 (?:기준|조건).*|성공 기준.*|akzeptanzkriterien.*"
     r"|critères (?:d'acceptation|de succès).*|criterios de (?:aceptación|éxito).*"

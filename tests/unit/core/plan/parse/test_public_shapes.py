@@ -132,6 +132,11 @@ QUEUE = (
             id="boxes-for-criteria-alone",
         ),
         pytest.param(
+            ("# Plan", "### Task 1: Dig", "### Task 2: Fill", "## Test checklist", "- [ ] holds"),
+            ["todo Task 1: Dig", "todo Task 2: Fill", "todo holds"],
+            id="boxes-of-a-checklist-of-tests-alone",
+        ),
+        pytest.param(
             ("# Plan", "## Step 1: Dig", "## Success criteria", "- [x] it holds"),
             ["done it holds"],
             id="criteria-that-are-met",

@@ -1,0 +1,141 @@
+"""``ralph fleet run`` and ``worker``: a worker in this process, and what ends it."""
+
+from __future__ import annotations
+
+import re
+import signal
+from threading import Timer
+from typing import Any
+
+from ralph_ls.cli.commands.fleet.context import FleetContext, WorkerOptions
+from ralph_ls.cli.commands.fleet.tasks import print_status
+from ralph_ls.cli.output import print_error, print_text
+from ralph_ls.protocol.errors import RalphError, UsageError
+from ralph_ls.protocol.fleet import FleetTaskState
+
+REPLAN_SECONDS = 60.0
+
+_LABEL = re.compile(r"[a-z0-9][a-z0-9_.-]{0,29}")
+
+NEEDS_YOU = 2
+"""Exit code where tasks wait for their user."""
+
+STOPPED = 130
+
+
+class Unfinished(RalphError):
+    """A fleet ended with tasks that wait for their user."""
+
+    exit_code = NEEDS_YOU
+
+
+class WorkerStopped(RalphError):
+    """A signal ended the worker."""
+
+    exit_code = STOPPED
+
+
+def run(context: FleetContext, options: WorkerOptions) -> None:
+    """Queue the tasks of all plans, and work on them here."""
+    from ralph_ls.engine.fleet.planning import plan_fleet
+    from ralph_ls.engine.fleet.worker import FleetWorker, is_run_over
+
+    fleet = context.fleet()
+    _require_shared(context, fleet.repositories, submit=options.submit)
+    ledger = context.ledger()
+    run_id = plan_fleet(fleet, ledger, context.environment)
+    n_open = sum(one["state"] != FleetTaskState.MERGED.value for one in ledger.tasks(run_id))
+    print_text(f"Run {run_id}: {n_open} open tasks in {len(fleet.repositories)} repositories")
+    if options.submit:
+        print_text("They are queued. See: ralph fleet status")
+        return
+    worker = FleetWorker(
+        context.address(),
+        context.environment,
+        lanes=options.lanes or fleet.lanes,
+        report=print_text,
+    )
+    # Remotes may be slow, and leases have to be renewed meanwhile.
+    planning = Timer(REPLAN_SECONDS, lambda: None)
+
+    def plan_again() -> None:
+        try:
+            plan_fleet(context.fleet(), ledger, context.environment)
+        except RalphError as error:
+            print_error(error.message)
+
+    def is_over() -> bool:
+        nonlocal planning
+        if options.until_done:
+            return is_run_over(ledger, run_id)
+        if not planning.is_alive():
+            planning = Timer(REPLAN_SECONDS, plan_again)
+            planning.daemon = True
+            planning.start()
+        return False
+
+    _run_worker(worker, is_over)
+    print_status(context)
+    waiting = [one for one in ledger.tasks(run_id) if one["state"] in {"parked", "asking"}]
+    if waiting:
+        raise Unfinished(f"{len(waiting)} tasks wait for you; see: ralph fleet status")
+
+
+def work(context: FleetContext, options: WorkerOptions) -> None:
+    """Take tasks that others queued."""
+    from ralph_ls.engine.fleet.durable import MOST_LABELS
+    from ralph_ls.engine.fleet.worker import FleetWorker, is_run_over
+
+    for label in options.labels:
+        if not _LABEL.fullmatch(label):
+            raise UsageError(f"--label {label!r}: write lower-case letters, digits, - and _")
+    if len(options.labels) > MOST_LABELS:
+        raise UsageError(f"a worker has at most {MOST_LABELS} labels")
+    worker = FleetWorker(
+        context.address(),
+        context.environment,
+        labels=options.labels,
+        lanes=options.lanes or 2,
+        report=print_text,
+    )
+    print_text(f"Worker {worker.place.worker} takes tasks. Ctrl-C gives them back.")
+
+    def is_over() -> bool:
+        run_id = worker.ledger.last_run()
+        return options.until_done and run_id is not None and is_run_over(worker.ledger, run_id)
+
+    _run_worker(worker, is_over)
+
+
+def _run_worker(worker: Any, is_over: Any) -> None:
+    interrupted: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        interrupted.append(number)
+        worker.stop()
+
+    before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        worker.run(is_over)
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    if interrupted:
+        raise WorkerStopped("stopped; tasks were given back with all that was committed")
+
+
+def _require_shared(context: FleetContext, repositories: Any, *, submit: bool) -> None:
+    """A folder of this machine cannot be cloned by workers elsewhere."""
+    if not submit:
+        return
+    if context.address().startswith("sqlite"):
+        raise UsageError(
+            "--submit leaves the work to workers that share a Postgres database; name it with "
+            "--database URL, or leave --submit out"
+        )
+    here = [name for name, one in repositories.items() if one.path is not None]
+    if here:
+        raise UsageError(
+            f"{', '.join(here)}: workers on other machines cannot reach a folder of this one; give "
+            "the url of a remote in fleet.toml, or leave --submit out"
+        )

@@ -1,0 +1,128 @@
+"""Schedule of a fleet: which of the waiting tasks may start beside those at work.
+
+Inside a repository the rules are those of a parallel run (``core.loop.parallel.schedule``). In
+addition a task waits for those of other repositories that it depends on, for a free lane of its
+repository, and for the repository's hours; a repository whose last tasks all failed starts no more
+(docs/rules.md#fleets).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, time
+
+from ralph_ls.core.loop.lane_inputs import OpenTask
+from ralph_ls.core.loop.parallel.schedule import ready_tasks
+from ralph_ls.protocol.fleet import FleetTaskState
+
+AT_WORK = frozenset(
+    {
+        FleetTaskState.READY,
+        FleetTaskState.WORKING,
+        FleetTaskState.QUEUED,
+        FleetTaskState.MERGING,
+    }
+)
+"""States of a task that has a lane, or is about to get one."""
+
+NEEDS_USER = frozenset({FleetTaskState.PARKED, FleetTaskState.ASKING})
+"""States of a task that continues only when its user does something."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetTask:
+    """A task of a fleet, as far as its order matters."""
+
+    repository: str
+    task: OpenTask
+    state: FleetTaskState
+    foreign: frozenset[str] = frozenset()
+    """Keys of the tasks of other repositories that it waits for."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.repository}#{self.task.task.id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryRules:
+    """What limits the tasks of one repository."""
+
+    lanes: int = 1
+    max_failures: int = 3
+    hours: tuple[time, time] | None = None
+    """From when to when tasks may start; the second may be on the next day."""
+    failures: int = 0
+    """How many of its tasks were parked in a row."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its breaker is open, so that no task starts."""
+        return self.failures >= self.max_failures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetPlan:
+    """All tasks of a fleet, with the rules of their repositories."""
+
+    tasks: Sequence[FleetTask] = ()
+    rules: Mapping[str, RepositoryRules] = field(default_factory=dict)
+
+
+def releasable(plan: FleetPlan, now: datetime) -> tuple[str, ...]:
+    """Keys of the tasks that may start now, in the order of each plan; ``now`` in the fleet's zone.
+
+    A key of another repository that no task has is taken as finished: it was done before.
+    """
+    unmerged = {one.key for one in plan.tasks if one.state is not FleetTaskState.MERGED}
+    return tuple(
+        one.key
+        for name, rules in plan.rules.items()
+        if not rules.is_open and within_hours(rules.hours, now.time())
+        for one in _due_in([one for one in plan.tasks if one.repository == name], rules, unmerged)
+    )
+
+
+def _due_in(
+    own: Sequence[FleetTask], rules: RepositoryRules, unmerged: Collection[str]
+) -> list[FleetTask]:
+    """The tasks of one repository that get its free lanes."""
+    by_id = {one.task.task.id: one for one in own}
+    ready = [by_id[one.task.id] for one in _ready_in(own)]
+    free = rules.lanes - sum(one.state in AT_WORK for one in own)
+    return [one for one in ready if not one.foreign.intersection(unmerged)][: max(0, free)]
+
+
+def within_hours(hours: tuple[time, time] | None, now: time) -> bool:
+    """Whether a time of day is in the hours; always where there are none."""
+    if hours is None:
+        return True
+    start, end = hours
+    if start <= end:
+        return start <= now < end
+    return now >= start or now < end
+
+
+def _ready_in(own: Sequence[FleetTask]) -> tuple[OpenTask, ...]:
+    """The tasks of one repository that nothing in its own plan holds up."""
+    merged = {one.task.task.id for one in own if one.state is FleetTaskState.MERGED}
+    left = [one for one in own if one.state is not FleetTaskState.MERGED]
+    known = {one.task.task.id for one in left}
+    tasks = [
+        replace(one.task, waits_for=frozenset(one.task.waits_for - merged) & known) for one in left
+    ]
+    return ready_tasks(
+        tasks,
+        in_work={one.task.task.id for one in left if one.state in AT_WORK},
+        excluded={one.task.task.id for one in left if one.state in NEEDS_USER | _CLOSED},
+    )
+
+
+_CLOSED = frozenset({FleetTaskState.DROPPED})
+
+
+def releasable_later(plan: FleetPlan) -> tuple[str, ...]:
+    """As ``releasable``, at whatever hour."""
+    rules = {name: replace(one, hours=None) for name, one in plan.rules.items()}
+    return releasable(replace(plan, rules=rules), datetime.min.replace(tzinfo=UTC))

@@ -1,0 +1,211 @@
+"""Worker of a fleet: one process that takes tasks from the queue, and keeps its leases.
+
+A few times in each lease it gives a sign of life, takes over from workers that gave none, and lets
+tasks into the queue that may start; it does so at once after a task or a merge. Everything else
+happens in the queue's threads.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlalchemy.exc import DBAPIError
+
+from ralph_ls import __version__
+from ralph_ls.core.fleet.schedule import AT_WORK, releasable_later
+from ralph_ls.engine.clock import boot_seconds
+from ralph_ls.engine.fleet import durable
+from ralph_ls.engine.fleet.database import make_tables, open_engine
+from ralph_ls.engine.fleet.ledger import Ledger, plan_of
+from ralph_ls.engine.fleet.place import WorkerPlace
+from ralph_ls.engine.fleet.roster import Roster
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.fleet import FLEET_PROTOCOL, FleetRunState, FleetTaskState
+
+LEASE_SECONDS = 30.0
+"""How long a worker may give no sign of life before others take its tasks."""
+
+LEASE_SECONDS_VARIABLE = "RALPH_FLEET_LEASE_SECONDS"
+
+
+def lease_seconds(environment: Mapping[str, str]) -> float:
+    """The length of a lease; all workers of a fleet should have the same."""
+    try:
+        return max(1.0, float(environment.get(LEASE_SECONDS_VARIABLE, "")))
+    except ValueError:
+        return LEASE_SECONDS
+
+
+class FleetWorker:
+    """One worker, in a database that is open."""
+
+    def __init__(
+        self,
+        address: str,
+        environment: Mapping[str, str],
+        *,
+        labels: Sequence[str] = (),
+        lanes: int = 2,
+        report: Callable[[str], None] = lambda _message: None,
+    ) -> None:
+        self._address = address
+        self._labels = tuple(labels)
+        self._lanes = lanes
+        self._report = report
+        self._engine = open_engine(address)
+        make_tables(self._engine)
+        self.ledger = Ledger(self._engine)
+        self._roster = Roster(self._engine)
+        self._seconds = lease_seconds(environment)
+        name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
+        self.place = WorkerPlace(
+            worker=name,
+            ledger=self.ledger,
+            environment=dict(environment),
+            # It stops before others take over.
+            lease_seconds=self._seconds * 0.8,
+        )
+        self._told: set[str] = set()
+        self._states: dict[tuple[str, str], str] = {}
+
+    def run(self, is_over: Callable[[], bool]) -> None:
+        """Work until ``is_over``, then give everything back.
+
+        Raises a ``RalphError`` where the worker was declared dead by others.
+        """
+        self._roster.join(self.place.worker, self._labels, __version__)
+        durable.open_queue(self.place, self._address, self._labels, self._lanes)
+        try:
+            while not self.place.is_stopping.is_set():
+                self.place.changed.clear()
+                if self._beat() and is_over():
+                    break
+                self.place.changed.wait(self._seconds / 6)
+        finally:
+            self.place.is_stopping.set()
+            self.place.changed.set()
+            self._leave()
+
+    def stop(self) -> None:
+        """Let the worker end; its engines are stopped and their tasks given back."""
+        self.place.is_stopping.set()
+        self.place.changed.set()
+
+    def _leave(self) -> None:
+        from threading import Event, Thread
+
+        done = Event()
+        # Leases hold until the engines have stopped.
+        keeping = Thread(target=self._keep_leases, args=(done,), daemon=True)
+        keeping.start()
+        try:
+            durable.close_queue()
+        finally:
+            done.set()
+            keeping.join()
+            self.place.close()
+            try:
+                self._roster.leave(self.place.worker)
+            except DBAPIError as error:
+                self._report(f"the database does not answer ({error.orig}); others take over")
+            self._engine.dispose()
+
+    def _keep_leases(self, done: object) -> None:
+        from threading import Event
+
+        if not isinstance(done, Event):
+            raise TypeError("an event is needed")
+        while not done.wait(self._seconds / 6):
+            self._renew()
+
+    def _renew(self) -> bool:
+        """Give a sign of life; False where the database does not answer."""
+        asked_at = boot_seconds()
+        try:
+            held = self._roster.renew(self.place.worker)
+        except DBAPIError as error:
+            # Leases end by themselves unless it answers soon.
+            why = " ".join(str(error.orig).split())[:200]
+            self._tell_once(f"the database does not answer: {why}")
+            return False
+        self._told = {one for one in self._told if not one.startswith("the database")}
+        for run, task, epoch in self.place.renew(asked_at, held):
+            self.ledger.try_again(run, task, epoch, "its worker lost sight of it; see its log")
+        if held is None:
+            raise RalphError(
+                "this worker gave no sign of life for too long (was the machine suspended?), so "
+                "others have its tasks; start it again"
+            )
+        return True
+
+    def _beat(self) -> bool:
+        """Do what is due; whether the database answered."""
+        if not self._renew():
+            return False
+        try:
+            for worker in self._roster.bury(self.place.worker, self._seconds):
+                durable.inherit(worker)
+                self._roster.forget_worker(worker)
+                self._report(f"{worker} gave no sign of life; its tasks are for others")
+            stopped = set()
+            for row in self.ledger.live_runs():
+                if row["protocol"] > FLEET_PROTOCOL:
+                    self._tell_once(
+                        f"run {row['run']} was started by ralph {row['version']} with protocol "
+                        f"{row['protocol']}, and this worker has {FLEET_PROTOCOL}, so it takes "
+                        "none of its tasks; update ralph here"
+                    )
+                    continue
+                if row["state"] == FleetRunState.STOPPED.value:
+                    stopped.add(row["run"])
+                    continue
+                self.ledger.release(row["run"])
+                durable.enqueue_turns(self.ledger, row["run"], row["lanes"])
+                durable.find_lost_turns(self.ledger, row["run"], self._seconds * 2)
+                self._tell_changes(row["run"])
+            self.place.stopped_runs = stopped
+        except DBAPIError as error:
+            self._tell_once(f"the database does not answer: {str(error.orig)[:200]}")
+            return False
+        return True
+
+    def _tell_changes(self, run: str) -> None:
+        for row in self.ledger.tasks(run):
+            key = (run, row["task"])
+            before = self._states.get(key)
+            self._states[key] = row["state"]
+            if before == row["state"] or (before is None and row["state"] == "waiting"):
+                continue
+            why = f": {row['message']}" if row["message"] else ""
+            if (
+                row["state"] not in {FleetTaskState.READY.value, FleetTaskState.WAITING.value}
+                or why
+            ):
+                self._report(f"{row['task']} {row['title']} · {row['state']}{why}")
+
+    def _tell_once(self, message: str) -> None:
+        if message not in self._told:
+            self._told.add(message)
+            self._report(message)
+
+
+def is_run_over(ledger: Ledger, run: str) -> bool:
+    """Whether nothing is left to do in a run without its user; ends it where all is merged."""
+    row = ledger.run_row(run)
+    tasks = ledger.tasks(run)
+    states = [FleetTaskState(one["state"]) for one in tasks]
+    if any(state in AT_WORK for state in states):
+        return False
+    if row["state"] != FleetRunState.RUNNING.value:
+        return True
+    spent = sum(one["cost_usd"] for one in tasks)
+    is_spent = row["max_cost_usd"] is not None and spent >= row["max_cost_usd"]
+    plan = plan_of(tasks, ledger.repositories(run).values())
+    if not is_spent and releasable_later(plan):
+        return False
+    if all(state in {FleetTaskState.MERGED, FleetTaskState.DROPPED} for state in states):
+        ledger.set_run_state(run, FleetRunState.ENDED)
+    return True

@@ -1,0 +1,196 @@
+"""Mirrors and merges on real remotes, and what a crash between two steps leaves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph_ls.engine.fleet.database import make_tables, open_engine
+from ralph_ls.engine.fleet.ledger import Ledger
+from ralph_ls.engine.fleet.merge import merge_task
+from ralph_ls.engine.fleet.mirror import Mirror, RefMoved, ref_word, work_ref
+from ralph_ls.engine.fleet.place import WorkerPlace
+from ralph_ls.engine.fleet.planning import plan_fleet
+from ralph_ls.engine.fleet.roster import Roster
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.store.project.fleet_file import load_fleet
+from tests.engine.project_builder import git
+from tests.fleet.fleet_project import FleetProject
+
+
+class Merging:
+    """A fleet of one repository whose first task was pushed by its worker and is to be merged."""
+
+    def __init__(self, project: FleetProject, *, text: str = "A\n", name: str = "A.txt") -> None:
+        self.remote = project.repository(
+            "api", ["Task A", "Task B"], files={"x.txt": "base\n"}, remote=False
+        )
+        engine = open_engine(f"sqlite:///{project.folder / 'fleet.sqlite'}")
+        make_tables(engine)
+        self.ledger = Ledger(engine)
+        self.run = plan_fleet(load_fleet(project.file), self.ledger, os.environ)
+        Roster(engine).join("w1", [], "1.0")
+        self.place = WorkerPlace(
+            worker="w1", ledger=self.ledger, environment=dict(os.environ), lease_seconds=30
+        )
+        self.mirror = self.place.repository(self.run, "api").mirror
+        self.ledger.release(self.run)
+        (self.turn,) = self.ledger.open_turns(self.run)
+        self.task = self.turn.task
+        taken = self.ledger.take(self.run, self.task, 1, "w1")
+        assert taken is not None
+        self.epoch: int = taken["epoch"]
+        self.tree = project.folder / "work"
+        git(self.remote, "worktree", "add", "-q", "--detach", str(self.tree), "main")
+        self.head = self.commit(name, text)
+        self.ref = work_ref(self.run, "api", taken["id"], self.epoch)
+        self.mirror.fetch()
+        git(self.remote, "update-ref", self.ref, self.head)
+        assert self.ledger.pushed(self.run, self.task, self.epoch, self.head)
+        assert self.ledger.finished(self.run, self.task, self.epoch)
+
+    def commit(self, name: str, text: str) -> str:
+        (self.tree / name).write_text(text)
+        plan = self.tree / "@fix_plan.md"
+        plan.write_text(plan.read_text().replace("[ ] Task A", "[x] Task A"))
+        git(self.tree, "add", "-A")
+        git(self.tree, "commit", "-qm", "Task A")
+        return git(self.tree, "rev-parse", "HEAD").strip()
+
+    def merge(self) -> dict[str, Any]:
+        row = self.ledger.task(self.run, self.task)
+        assert row is not None
+        merge_task(self.place, self.run, self.task, row["turn"])
+        after = self.ledger.task(self.run, self.task)
+        assert after is not None
+        return dict(after)
+
+    def branch(self) -> list[str]:
+        """Subjects of the branch that is merged into, the oldest first."""
+        return git(self.remote, "log", "--reverse", "--format=%s", "main..ralph/fleet").splitlines()
+
+
+@pytest.fixture
+def merging(project: FleetProject) -> Iterator[Merging]:
+    made = Merging(project)
+    yield made
+    made.ledger.engine.dispose()
+
+
+class TestMerge:
+    def test_a_task_is_merged_and_its_refs_are_deleted(self, merging: Merging) -> None:
+        after = merging.merge()
+
+        assert after["state"] == "merged"
+        assert merging.branch() == ["Task A"]
+        assert "[x] Task A" in git(merging.remote, "show", "ralph/fleet:@fix_plan.md")
+        assert git(merging.remote, "for-each-ref", "refs/ralph") == ""
+        # Its turn is over, so another worker with the same order does nothing.
+        assert merging.merge() == after
+
+    def test_a_branch_that_moved_before_the_crash_is_not_moved_again(
+        self, merging: Merging
+    ) -> None:
+        # The worker pushed, and died before it could say so.
+        merging.ledger.begin_merge(merging.run, merging.task, merging.epoch, merging.head)
+        git(merging.remote, "update-ref", "refs/heads/ralph/fleet", merging.head)
+
+        after = merging.merge()
+
+        assert (after["state"], after["merged"]) == ("merged", merging.head)
+        assert merging.branch() == ["Task A"]
+
+    def test_a_crash_before_the_push_merges_it_the_next_time(self, merging: Merging) -> None:
+        merging.ledger.begin_merge(merging.run, merging.task, merging.epoch, "e" * 40)
+
+        assert merging.merge()["state"] == "merged"
+        assert merging.branch() == ["Task A"]
+
+    def test_commits_of_others_on_the_branch_stay_below(self, merging: Merging) -> None:
+        git(merging.tree, "checkout", "-q", "--detach", "main")
+        (merging.tree / "other.txt").write_text("other\n")
+        git(merging.tree, "add", "-A")
+        git(merging.tree, "commit", "-qm", "Other")
+        git(merging.tree, "push", "-q", ".", "HEAD:refs/heads/ralph/fleet")
+
+        assert merging.merge()["state"] == "merged"
+        assert merging.branch() == ["Other", "Task A"]
+
+    def test_a_ref_of_another_epoch_is_never_merged(self, merging: Merging) -> None:
+        # A worker that lost the task pushes to its own ref, however late.
+        zombie = merging.commit("zombie.txt", "zombie\n")
+        git(merging.remote, "update-ref", merging.ref.rpartition("/")[0] + "/7", zombie)
+
+        merging.merge()
+
+        assert "zombie.txt" not in git(merging.remote, "ls-tree", "--name-only", "ralph/fleet")
+
+    def test_work_that_is_gone_from_the_remote_parks_the_task(self, merging: Merging) -> None:
+        git(merging.remote, "update-ref", "-d", merging.ref)
+        git(merging.remote, "worktree", "remove", "--force", str(merging.tree))
+        git(merging.remote, "reflog", "expire", "--expire=now", "--all")
+        git(merging.remote, "prune", "--expire=now")
+
+        after = merging.merge()
+
+        assert after["state"] == "parked"
+        assert "is gone from" in after["message"]
+
+
+def test_a_conflict_sends_the_task_back_with_a_note(project: FleetProject) -> None:
+    merging = Merging(project, name="x.txt", text="mine\n")
+    git(merging.tree, "checkout", "-q", "--detach", "main")
+    (merging.tree / "x.txt").write_text("theirs\n")
+    git(merging.tree, "commit", "-qam", "Theirs")
+    git(merging.tree, "push", "-q", ".", "HEAD:refs/heads/ralph/fleet")
+
+    after = merging.merge()
+
+    assert after["state"] == "waiting"
+    assert "x.txt was changed by another task, too" in after["note"]
+    assert merging.branch() == ["Theirs"]
+    merging.ledger.engine.dispose()
+
+
+def test_a_secret_is_not_merged(project: FleetProject) -> None:
+    merging = Merging(project, text="ghp_0123456789abcdefghijABCDEFGHIJ012345\n")
+
+    after = merging.merge()
+
+    assert after["state"] == "parked"
+    assert "A.txt" in after["message"]
+    assert git(merging.remote, "branch", "--list", "ralph/fleet") == ""
+    merging.ledger.engine.dispose()
+
+
+class TestMirror:
+    def test_a_push_that_is_no_step_forward_is_refused(self, merging: Merging) -> None:
+        git(merging.tree, "checkout", "-q", "--detach", "main")
+        git(merging.tree, "commit", "-q", "--allow-empty", "-m", "Elsewhere")
+        git(merging.tree, "push", "-q", ".", "HEAD:refs/heads/ralph/fleet")
+        merging.mirror.fetch_ref(merging.ref)
+
+        with pytest.raises(RefMoved):
+            merging.mirror.push(merging.head, "refs/heads/ralph/fleet")
+
+    def test_the_branch_that_work_starts_from_is_that_of_head(
+        self, merging: Merging, tmp_path: Path
+    ) -> None:
+        assert merging.mirror.default_branch() == "main"
+        empty = tmp_path / "empty"
+        git(tmp_path, "init", "-q", str(empty))
+        mirror = Mirror.at(tmp_path, str(empty), {})
+        mirror.prepare()
+
+        with pytest.raises(RalphError, match="no current branch") as raised:
+            mirror.default_branch()
+        assert "fleet.toml" in raised.value.message
+
+    @pytest.mark.parametrize(("one", "other"), [("T/1", "T-1"), ("Ü", "Ö"), ("a.b", "a-b")])
+    def test_different_tasks_have_different_refs(self, one: str, other: str) -> None:
+        assert ref_word(one) != ref_word(other)
+        git(Path.cwd(), "check-ref-format", f"refs/ralph/{ref_word(one)}")

@@ -1,0 +1,1 @@
+"""Fleets on a real Postgres: several workers as processes, remotes, and kills."""

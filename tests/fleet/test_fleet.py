@@ -1,0 +1,152 @@
+"""Fleets on one machine: dependencies between repositories, repairs, questions and refusals."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.engine.project_builder import git
+from tests.fleet.fleet_project import WORK, FleetProject
+
+CONFLICT = """\
+case "$prompt" in *"conflict markers"*)
+  sed -i -e '/^<<<<<<< /d' -e '/^=======$/d' -e '/^>>>>>>> /d' shared.txt;;
+*) sed -i "s/^base$/base $task/" shared.txt;
+  # Both have begun before either is done.
+  while [ "$(wc -l <{kept}/started)" -lt 2 ]; do sleep 0.05; done;;
+esac
+"""
+
+
+def test_a_task_starts_when_its_dependency_in_another_repository_is_merged(
+    fleet: FleetProject,
+) -> None:
+    api = fleet.repository("api", ["Task A", "Task B"], remote=False)
+    web = fleet.repository("web", ["Task C\n  - Depends on: api#Task B", "Task D"], remote=False)
+    before = git(api, "rev-parse", "HEAD")
+
+    done = fleet.ralph("run", "--until-done")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert fleet.merged(api) == {"A": 1, "B": 1}
+    assert fleet.merged(web) == {"C": 1, "D": 1}
+    order = [line.split()[0] for line in (fleet.kept / "started").read_text().splitlines()]
+    assert order.index("B") < order.index("C")
+    # The user's own branch and files are as they were, and no ref of the work is left.
+    assert git(api, "rev-parse", "HEAD") == before
+    assert git(api, "status", "--porcelain") == ""
+    assert git(api, "for-each-ref", "--format=%(refname)").split() == [
+        "refs/heads/main",
+        "refs/heads/ralph/fleet",
+    ]
+    assert list((fleet.folder / "machines" / "desk" / "fleet" / "lanes").glob("*/*")) == []
+    assert "Task B" in fleet.ralph("logs", "api#Task B").stdout
+    status = fleet.status()
+    assert status["state"] == "ended"
+    assert {one["state"] for one in status["tasks"]} == {"merged"}
+
+
+def test_conflicts_questions_and_secrets(fleet: FleetProject) -> None:
+    fleet.agent(
+        'case "$task" in\n'
+        f"A|B) {CONFLICT.format(kept=fleet.kept)};;\n"
+        'C) case "$prompt" in *"Use SQLite"*) ;; *)\n'
+        "  printf '%s\\n' '<promise>DECIDE: Which database?</promise>'; exit;; esac;;\n"
+        "D) echo ghp_0123456789abcdefghijABCDEFGHIJ012345 >token.txt;;\n"
+        f"esac\n{WORK}"
+    )
+    api = fleet.repository(
+        "api",
+        ["Task A", "Task B", "Task C", "Task D"],
+        files={"shared.txt": "base\n"},
+        settings="lanes = 4",
+        remote=False,
+    )
+
+    done = fleet.ralph("run", "--until-done")
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    # Two tasks changed one line: the second one was repaired on top of the first.
+    assert fleet.merged(api) == {"A": 1, "B": 1}
+    shared = git(api, "show", "ralph/fleet:shared.txt")
+    assert sorted(shared.split()) == ["A", "B", "base", "base"]
+    tasks = {one["title"]: one for one in fleet.status()["tasks"]}
+    assert tasks["Task C"]["state"] == "asking"
+    assert "Which database?" in tasks["Task C"]["message"]
+    # What looks like a secret was never pushed.
+    assert tasks["Task D"]["state"] == "parked"
+    assert "token.txt" in tasks["Task D"]["message"]
+    assert not [
+        ref
+        for ref in git(api, "for-each-ref", "--format=%(refname)", "refs/ralph").split()
+        if tasks["Task D"]["task"].partition("#")[2] in ref
+    ]
+
+    answered = fleet.ralph("answer", "api#Task C", "Use", "SQLite")
+    again = fleet.ralph("answer", "api#Task C", "Use", "Postgres")
+    fleet.ralph("run", "--until-done")
+
+    assert answered.returncode == 0, answered.stderr
+    assert "asks nothing" in again.stderr
+    assert fleet.merged(api) == {"A": 1, "B": 1, "C": 1}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "expected"),
+    [
+        (["Task A\n  - Depends on: api#Task Z"], "the fleet has no such task"),
+        (
+            ["Task A\n  - Depends on: api#Task B", "Task B\n  - Depends on: api#Task A"],
+            "wait for each other",
+        ),
+    ],
+)
+def test_dependencies_that_cannot_be_met_are_refused(
+    fleet: FleetProject, tasks: list[str], expected: str
+) -> None:
+    fleet.repository("api", tasks, remote=False)
+
+    done = fleet.ralph("run", "--until-done")
+
+    assert done.returncode == 64
+    assert expected in done.stderr
+
+
+def test_scripts_that_nobody_approved_are_refused_until_they_are_approved(
+    fleet: FleetProject,
+) -> None:
+    fleet.repository("api", ["Task A"], files={".ralph/validate.sh": "#!/bin/sh\ntest -e A.txt\n"})
+
+    refused = fleet.ralph("run", "--until-done")
+    allowed = fleet.ralph("allow", "api", "--yes")
+    done = fleet.ralph("run", "--until-done")
+
+    assert refused.returncode == 78
+    assert "ralph fleet allow api" in refused.stderr
+    assert "test -e A.txt" in allowed.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert fleet.merged(fleet.folder / "remotes" / "api.git") == {"A": 1}
+
+
+def test_a_worker_takes_no_task_of_a_newer_protocol(fleet: FleetProject) -> None:
+    fleet.repository("api", ["Task A"], remote=False)
+    fleet.agent("exit 1")
+    fleet.ralph("run", "--until-done")
+    database = fleet.folder / "machines" / "desk" / "fleet" / "fleet.sqlite"
+    assert Path(database).stat().st_mode & 0o077 == 0
+    with sqlite3.connect(database) as connection:
+        connection.execute("update ralph_fleet_runs set protocol = 2, version = '9.9'")
+        connection.execute("update ralph_fleet_tasks set state = 'waiting'")
+    connection.close()
+
+    fleet.start_worker("desk")
+    log = fleet.folder / "desk.log"
+    while "protocol 2" not in (log.read_text() if log.exists() else ""):
+        assert fleet.workers["desk"].poll() is None, log.read_text()
+    fleet.stop_workers()
+
+    assert "was started by ralph 9.9" in log.read_text()
+    (task,) = fleet.status()["tasks"]
+    assert task["state"] == "waiting"

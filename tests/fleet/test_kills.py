@@ -1,0 +1,155 @@
+"""Three workers, a database and remotes, ended and suspended at random: every task merged once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from tests.engine.project_builder import git
+from tests.fleet.cluster import Cluster
+from tests.fleet.fleet_project import LEASE_SECONDS, WORK, FleetProject
+
+N_KILLS = int(os.environ.get("RALPH_FLEET_KILLS", "20"))
+SEED = int(os.environ.get("RALPH_FLEET_SEED", "1"))
+MACHINES = ("one", "two", "three")
+
+
+class Killer:
+    """Ends, suspends or restarts something at random; what it did is in ``done``."""
+
+    def __init__(self, fleet: FleetProject, cluster: Cluster, chance: random.Random) -> None:
+        self.fleet, self.cluster, self.chance = fleet, cluster, chance
+        self.done: Counter[str] = Counter()
+
+    def strike(self) -> None:
+        what = self.chance.choices(
+            (self.worker, self.machine, self.engine, self.suspend, self.database, self.git_command),
+            (4, 3, 4, 2, 1, 4),
+        )[0]
+        what()
+        self.done[what.__name__] += 1
+
+    def worker(self) -> None:
+        """Its engines live on until their leases end."""
+        machine = self.chance.choice(MACHINES)
+        self.fleet.workers[machine].kill()
+        self.fleet.workers[machine].wait()
+        self.fleet.start_worker(machine)
+
+    def machine(self) -> None:
+        """The worker and everything that it has started."""
+        machine = self.chance.choice(MACHINES)
+        for process in self._of(machine):
+            try_to(process.kill)
+        self.fleet.workers[machine].wait()
+        self.fleet.start_worker(machine)
+
+    def engine(self) -> None:
+        """A process on one of the machines that is not its worker."""
+        machine = self.chance.choice(MACHINES)
+        own = self.fleet.workers[machine].pid
+        found = [one for one in self._of(machine) if one.pid != own]
+        if found:
+            try_to(self.chance.choice(found).kill)
+
+    def git_command(self) -> None:
+        """A git in the middle of what it does, such as a push."""
+        found = [one for machine in MACHINES for one in self._of(machine) if name_of(one) == "git"]
+        if found:
+            try_to(self.chance.choice(found).kill)
+
+    def suspend(self) -> None:
+        """A machine sleeps for longer than its leases, then continues."""
+        machine = self.chance.choice(MACHINES)
+        found = self._of(machine)
+        for process in found:
+            try_to(process.suspend)
+        time.sleep(LEASE_SECONDS * 1.7)
+        for process in found:
+            try_to(process.resume)
+
+    def database(self) -> None:
+        self.cluster.kill()
+        self.cluster.start()
+
+    def _of(self, machine: str) -> list[psutil.Process]:
+        """The processes of a machine, by the folder of its state in their environment."""
+        marker = f"RALPH_STATE_DIR={self.fleet.folder / 'machines' / machine}\0".encode()
+        found = []
+        for process in psutil.process_iter():
+            try:
+                data = Path(f"/proc/{process.pid}/environ").read_bytes()
+            except OSError:
+                continue
+            if marker in data:
+                found.append(process)
+        return found
+
+
+def try_to(act: Callable[[], None]) -> None:
+    """Do something to a process that may be gone."""
+    with contextlib.suppress(psutil.Error):
+        act()
+
+
+def name_of(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.Error:
+        return ""
+
+
+def test_every_task_is_merged_once_whatever_is_killed(
+    fleet: FleetProject, cluster: Cluster
+) -> None:
+    names = [f"T{number}" for number in range(1, 9)]
+    fleet.database = cluster.address
+    # Long enough to be killed in the middle of it.
+    fleet.agent(f"sleep 0.3\n{WORK}")
+    one = fleet.repository("api", [f"Task {name}" for name in names], settings="lanes = 3")
+    two = fleet.repository(
+        "web",
+        [f"Task {name}" for name in names[:-1]] + ["Task T8\n  - Depends on: api#Task T8"],
+        settings="lanes = 3",
+    )
+    queued = fleet.ralph("run", "--submit")
+    assert queued.returncode == 0, queued.stderr
+    fleet.keep_workers(MACHINES)
+    killer = Killer(fleet, cluster, random.Random(SEED))
+    for _ in range(N_KILLS):
+        time.sleep(killer.chance.uniform(0.1, 1.2))
+        killer.strike()
+        fleet.keep_workers(MACHINES)
+
+    settle(fleet, killer)
+
+    expected = Counter(names)
+    assert fleet.merged(one) == expected, (SEED, killer.done)
+    assert fleet.merged(two) == expected, (SEED, killer.done)
+    for remote in (one, two):
+        assert "[ ]" not in git(remote, "show", "ralph/fleet:@fix_plan.md")
+        # The refs of merged tasks are deleted; a false alarm may write to one once more.
+        left = git(remote, "for-each-ref", "--format=%(refname)", "refs/heads").split()
+        assert left == ["refs/heads/main", "refs/heads/ralph/fleet"]
+
+
+def settle(fleet: FleetProject, killer: Killer) -> None:
+    """Let the fleet finish, with workers that are started again and parked tasks tried again."""
+    deadline = time.monotonic() + 150
+    while True:
+        fleet.keep_workers(MACHINES)
+        status = fleet.status()
+        states = Counter(task["state"] for task in status["tasks"])
+        if states["merged"] == len(status["tasks"]):
+            return
+        if states["parked"]:
+            fleet.ralph("retry")
+        assert time.monotonic() < deadline, (SEED, killer.done, status)
+        time.sleep(0.5)

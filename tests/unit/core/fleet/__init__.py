@@ -1,0 +1,1 @@
+"""Fleets as decisions: references between repositories, and which tasks may start."""
