@@ -22,6 +22,7 @@ from ralph_ls.core.agent.failures import FAILURE_TEXTS
 from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
+    AgentCalled,
     AgentFinished,
     AgentLaunched,
     AnnouncementDone,
@@ -45,6 +46,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WaitElapsed,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
@@ -53,6 +55,7 @@ from ralph_ls.core.loop.machine.run_flow import untaken_tasks
 from ralph_ls.core.loop.machine.verdict import COMMIT_FAILED
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.core.plan.verification.criterion_checks import verification_of
+from ralph_ls.protocol.run.agent_tools import ReportTool
 from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.run.events import (
     AgentExited,
@@ -199,7 +202,9 @@ class _Finder:
         for event in self._coming:
             if event.kind in {"commandAccepted", "commandRejected"}:
                 return event
-            of_a_person = event.kind in {"noteAdded", "questionAnswered", "blockedResolved"}
+            of_a_person = event.kind in {
+                *("noteAdded", "questionAnswered", "blockedResolved", "judgeOverruled")
+            }
             is_reset = event.kind == "circuitBreakerStateChange" and event.iteration is None
             if not of_a_person and not is_reset:
                 return None
@@ -228,6 +233,12 @@ class _Finder:
 
     def _from_outside(self) -> Input | None:
         event = self._next
+        if event.kind == "agentReported":
+            names = ("start", "tool", "arguments", "output_bytes", "sub_agent")
+            return AgentCalled(call=0, **{name: getattr(event, name) for name in names})
+        if event.kind == "lessonRemembered":
+            given = {"text": event.text}
+            return AgentCalled(start=event.start, call=0, tool=ReportTool.REMEMBER, arguments=given)
         if event.kind == "warned" and self._state.awaits is Awaits.EXIT:
             return AnnouncementDone(code=event.code, message=event.message, start=event.start)
         if event.kind == "phaseChanged" and event.phase == "stopping":
@@ -286,6 +297,8 @@ class _Finder:
                 return ValidationFinished(
                     ok=False, exit_code=None, timed_out=False, seconds=0.0, tail=""
                 )
+            case Awaits.JUDGE, _:
+                return self._judged()
             case Awaits.UNDO, RolledBack():
                 return self._undone(self._next)
             case Awaits.COMMIT, _:
@@ -296,6 +309,17 @@ class _Finder:
                 return WaitElapsed()
             case awaits, event:
                 raise AssertionError(f"nothing leads from waiting for {awaits} to {event}")
+
+    def _judged(self) -> WorkJudged:
+        told = self._until("judged")
+        judged = self._coming[len(told)]
+        ended = next(event for event in self._coming if isinstance(event, IterationEnded))
+        names = ("verdict", "reason", "changes", "reopened", "agent", "model", "seconds")
+        fields = {name: getattr(judged, name) for name in names}
+        rest = self._until("iterationEnded")
+        refused = next((event for event in rest if event.kind == "completionRefused"), None)
+        plan = self._plan_after(ended.counts, refused)
+        return WorkJudged(**fields, plan=plan, notices=self._notices(told))
 
     def _undone(self, told: RolledBack) -> WorkUndone:
         ended = next(event for event in self._coming if isinstance(event, IterationEnded))
@@ -368,7 +392,7 @@ class _Finder:
         end, report = of_kind.get("iterationEnded"), of_kind.get("ralphStatusUpdate")
         evidence = of_kind["evidenceGathered"].evidence
         counts = current.started.counts if end is None else end.counts
-        if "rolledBack" in of_kind and "planChanged" in of_kind:
+        if {"rolledBack", "judged"} & of_kind.keys() and "planChanged" in of_kind:
             counts = of_kind["planChanged"].counts
         return IterationRead(
             report=None if report is None else report.report,

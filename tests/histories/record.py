@@ -10,6 +10,7 @@ they are not played, but written in today's form, in which a field that is new h
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -35,6 +36,7 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
     ValidationFinished,
+    WorkJudged,
     WorkUndone,
 )
 from ralph_ls.core.loop.state import LoopState
@@ -46,6 +48,7 @@ from tests.contracts.scenarios import SCENARIOS
 from tests.engine.forked_ralph import ForkServer
 from tests.engine.project_builder import ROOT, events_of, git, write_agent
 from tests.engine.ralph_runner import Project, Ralph
+from tests.engine.tools import reporting_agent
 from tests.histories import profiles
 from tests.histories.rebuild import replay, take
 
@@ -221,6 +224,43 @@ def _refutes_a_task(project: Project) -> None:
     project.run("2")
 
 
+def _reports_by_tool(project: Project) -> None:
+    """Claims and a lesson by tool, and a question for which the run halts."""
+    calls = [
+        ["remember", {"text": "make db first"}],
+        ["report_status", {"status": "IN_PROGRESS"}],
+        ["ask_decision", {"question": "Red or blue?", "wait": False}],
+    ]
+    (project.kept / "calls.json").write_text(json.dumps(calls), encoding="utf-8")
+    agent = Path(reporting_agent.__file__)
+    project.agent(f'work; commit\nexec {sys.executable} -I {agent} "$kept/calls.json"')
+    project.run("2")
+
+
+def _is_judged_and_overruled(project: Project) -> None:
+    """A judge that requests changes as often as it may, and the user who overrules it."""
+    judge = write_agent(
+        project.kept / "bin",
+        'token=$(sed -n \'s/.*"token": "\\([0-9a-f]*\\)".*/\\1/p\')\n'
+        "echo '---JUDGE_STATUS---'\n"
+        'printf \'{"token": "%s", "verdict": "changesRequested", "changes": \' "$token"\n'
+        'echo \'[{"file": "work.txt", "reason": "it counts nothing"}]}\'\n'
+        "echo '---END_JUDGE_STATUS---'\n",
+        name="judge",
+    )
+    settings = (
+        '[judge]\nwhen = "task"\nagent = "mine"\nmax_rounds = 2\n'
+        f'[agents.mine]\nargv = ["{judge}"]\n'
+    )
+    project.plan(files={".ralph/config.toml": settings})
+    project.tell("allow", "--yes")
+    project.agent("work; mark x 'First task'; commit; say 'All done.'; report 'EXIT_SIGNAL: true'")
+    running = project.start("9", "--on-halt", "wait")
+    running.wait_for("phaseChanged", phase="parked")
+    project.tell("overrule")
+    running.wait()
+
+
 def _does_not_validate(settings: str) -> Callable[[Project], None]:
     """An iteration that ticks its task and is not valid, and what the next ones make of it."""
 
@@ -307,6 +347,8 @@ HISTORIES: Mapping[str, Callable[[Project], None]] = {
     "plan-vanishes": _plan_vanishes,
     "drops-a-task": _drops_a_task,
     "refutes-a-task": _refutes_a_task,
+    "reports-by-tool": _reports_by_tool,
+    "is-judged-and-overruled": _is_judged_and_overruled,
     "rolls-back": _does_not_validate('on_validate_fail = "rollback"\n'),
     "repairs": _does_not_validate('on_validate_fail = "repair"\n'),
     "ended-by-term": _ended_by_term,
@@ -421,6 +463,8 @@ class _Cleaner:
             case IterationRead(limit=limit) if limit is not None:
                 return replace(given, limit=AccountLimit())
             case ValidationFinished():
+                return replace(given, seconds=0.25)
+            case WorkJudged():
                 return replace(given, seconds=0.25)
             case WorkUndone(backup=str()):
                 return replace(given, backup="ralph/backup-20260131T120000Z")

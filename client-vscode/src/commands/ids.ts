@@ -17,6 +17,7 @@ export const FOLDER_NEEDS = {
   pause: "pause",
   resume: "resume",
   resetBreaker: "reset",
+  overruleJudge: "overrule",
   answer: "answer",
   takeOption1: "answer",
   takeOption2: "answer",

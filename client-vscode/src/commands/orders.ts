@@ -61,6 +61,9 @@ export class Orders {
       case "reset":
         await this.ask("ralph/reset", { workspace, continue: goOn }, folder);
         break;
+      case "overrule":
+        await this.ask("ralph/overrule", { workspace, continue: goOn }, folder);
+        break;
       case "answer":
         if (typeof given["text"] === "string") {
           await this.answers().choose(folder, given["text"]);

@@ -66,6 +66,7 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
   pause: ({ orders }, folder) => orders.actNow("pause", folder),
   resume: ({ orders }, folder) => orders.actNow("resume", folder),
   resetBreaker: ({ orders }, folder) => orders.actNow("reset", folder),
+  overruleJudge: ({ orders }, folder) => orders.actNow("overrule", folder),
   answer: ({ answers }, folder) => answers.answer(folder, "question", false),
   takeOption1: takesOption(1),
   takeOption2: takesOption(2),

@@ -724,6 +724,7 @@ export interface Config {
   readonly onValidateFail: OnValidateFail;
   /** Repairs in a row after which a run with `on_validate_fail = "repair"` ends. */
   readonly maxRepairs: number;
+  readonly judge: JudgeConfig;
   /** Whether the commands in the criteria of a finished task are run, if they are approved. */
   readonly verify: boolean;
   readonly logs: LogsConfig;
@@ -839,6 +840,8 @@ export interface CurrentIteration {
   readonly verified: readonly CriteriaVerified[];
   readonly validated?: Validated;
   readonly rolledBack?: RolledBack;
+  readonly judging?: JudgeStarted;
+  readonly judged?: Judged;
   readonly committed?: Committed;
   readonly pushed?: Pushed;
   /** What the guard restored after it, without the agent's versions. */
@@ -1743,6 +1746,123 @@ export interface JsonLinesKinds {
   readonly session: readonly string[];
 }
 
+/**
+ * An independent look at finished work by an agent with a fresh context, which can only read.
+ *
+ * It comes after the validation. Work for which it requests changes is open again.
+ */
+export interface JudgeConfig {
+  /** When work is judged; `off` for never. The profile `stories` has its own reviews. */
+  readonly when: JudgeWhen;
+  /** The agent that judges, from its name in `agents` or a known one. Unset: the run's agent. */
+  readonly agent?: string;
+  /** Its model. Unset: the one in the agent's settings, or the agent's choice. */
+  readonly model?: string;
+  /** Requests for changes in a row after which the run is stuck and waits for you. */
+  readonly maxRounds: number;
+  /** How long it may take; 0 for no limit. */
+  readonly timeout: number;
+  /** Size of the diff that it gets; files that do not fit are named, and it can read them. */
+  readonly maxDiff: number;
+}
+
+/** The user accepts the work for which a judge requested changes. */
+export interface JudgeOverruled {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly kind: "judgeOverruled";
+  readonly by: string;
+  readonly tasks: readonly TaskRef[];
+  /** The start whose verdict it was. */
+  readonly start: number;
+  readonly iteration: number;
+}
+
+/** A judge begins to look at the iteration's work. */
+export interface JudgeStarted {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly iteration: number;
+  readonly start: number;
+  readonly kind: "judgeStarted";
+  readonly agent: string;
+  /** The model that it was given; Absent: its own choice. */
+  readonly model?: string;
+  /** The tasks that it judges; none where it judges the whole run. */
+  readonly tasks: readonly TaskRef[];
+  /** How often these were judged in a row, with this time. */
+  readonly round: number;
+  readonly maxRounds: number;
+}
+
+/** The verdicts of a run's judge so far, and what they took. */
+export interface JudgeTotals {
+  readonly passed: number;
+  /** Verdicts that request changes. */
+  readonly changes: number;
+  /** Work that it could not judge. */
+  readonly unclear: number;
+  /** Verdicts that the user overruled. */
+  readonly overruled: number;
+  readonly seconds: number;
+  /** A part of the run's usage. */
+  readonly usage?: Usage;
+}
+
+/** What a judge finds of an iteration's work. */
+export const JUDGE_VERDICTS = [
+  "pass",
+  "changesRequested",
+  /** It did not decide, or there is no verdict that counts: `reason` says why. */
+  "cannotTell",
+] as const;
+export type JudgeVerdict = (typeof JUDGE_VERDICTS)[number];
+
+/** When work is judged. */
+export const JUDGE_WHENS = [
+  /** Never. */
+  "off",
+  /** When a task is done, and a request when its agent says so. */
+  "task",
+  /** When the run would be complete. */
+  "completion",
+] as const;
+export type JudgeWhen = (typeof JUDGE_WHENS)[number];
+
+/** A judge's verdict: neither claim of the agent nor evidence. */
+export interface Judged {
+  readonly v: number;
+  readonly seq: number;
+  readonly at: string;
+  readonly run: string;
+  readonly iteration: number;
+  readonly start: number;
+  readonly kind: "judged";
+  readonly verdict: JudgeVerdict;
+  /** In its words; why there is no verdict, where it is undecided. */
+  readonly reason: string;
+  /** What it wants changed, at most fifty. */
+  readonly changes: readonly RequestedChange[];
+  readonly agent: string;
+  readonly model?: string;
+  /** The tasks that it judged; none where it judged the whole run. */
+  readonly tasks: readonly TaskRef[];
+  /** Ids of those that the plan has open again. */
+  readonly reopened: readonly string[];
+  /** Requests for changes in a row, with this one; 0 after a reset by the user. */
+  readonly round: number;
+  readonly maxRounds: number;
+  readonly seconds: number;
+  /** Its usage, which is part of the iteration's. */
+  readonly usage?: Usage;
+  /** Files that it changed and that were restored, so its verdict does not count. */
+  readonly restored: readonly string[];
+}
+
 /** A run whose journal is kept, with its figures. */
 export interface KeptRun {
   /** The id of their run, their day, their agent, or their task. */
@@ -2602,6 +2722,16 @@ export interface OutputParams {
   readonly skipped: number;
 }
 
+/** Accept work for which a judge requests changes; its tasks are done in the plan. */
+export interface OverruleParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  /** Absent: all that it requests. */
+  readonly task?: string;
+  /** Whether a run whose engine is gone is taken up by a new one. */
+  readonly continue?: boolean;
+}
+
 /** Everything that a panel shows of one work tree. */
 export interface Panel {
   readonly state: PanelState;
@@ -3117,6 +3247,13 @@ export interface RequestView {
   readonly url?: string;
 }
 
+/** One thing that a judge wants changed. */
+export interface RequestedChange {
+  /** Relative to the work tree; empty where it names none. */
+  readonly file: string;
+  readonly reason: string;
+}
+
 /** Close the breaker and zero its counters. */
 export interface ResetParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
@@ -3475,6 +3612,18 @@ export interface RunState {
   readonly session?: Session;
   /** The last one, where the run continued with it; Absent where it was content since. */
   readonly failedValidation?: FailedValidation;
+  /** The judge's newest verdict. */
+  readonly judgement?: Judged;
+  /**
+   * Requests for changes that are neither met nor overruled, by task id; by an empty one those
+   * about the whole run.
+   */
+  readonly judgeRequests: Readonly<Record<string, Judged>>;
+  /** Tasks that became done in iterations that were not judged, such as invalid ones. */
+  readonly judgeOwed: readonly TaskRef[];
+  /** The trees that work was begun on, by task id; by an empty one that of the whole run. */
+  readonly judgeBases: Readonly<Record<string, Baseline>>;
+  readonly judgeTotals: JudgeTotals;
   /** The last five iterations. */
   readonly history: readonly IterationFacts[];
   readonly totals: RunTotals;
@@ -4296,6 +4445,8 @@ export const VERBS = [
    */
   "resume",
   "reset",
+  /** Accepts work for which a judge requests changes. */
+  "overrule",
   "answer",
   "runTask",
   "showLog",
@@ -4385,6 +4536,9 @@ export type Event =
   | CriteriaVerified
   | Validated
   | RolledBack
+  | JudgeStarted
+  | Judged
+  | JudgeOverruled
   | Committed
   | Pushed
   | WaitStarted
@@ -4419,6 +4573,7 @@ export interface Requests {
   "ralph/pause": { params: PauseParams; result: ReplyResult };
   "ralph/resume": { params: ResumeParams; result: ReplyResult };
   "ralph/reset": { params: ResetParams; result: ReplyResult };
+  "ralph/overrule": { params: OverruleParams; result: ReplyResult };
   "ralph/answer": { params: AnswerParams; result: ReplyResult };
   "ralph/note": { params: NoteParams; result: ReplyResult };
   "ralph/skip": { params: SkipParams; result: ReplyResult };

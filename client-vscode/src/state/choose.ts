@@ -86,6 +86,8 @@ function whyNone(need: Need): string {
       return t("Nothing to resume here.");
     case "reset":
       return t("No breaker is open here.");
+    case "overrule":
+      return t("No judge requests changes here.");
     case "answer":
       return t("No question is waiting for an answer.");
     case "resolve":

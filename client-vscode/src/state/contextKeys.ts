@@ -18,7 +18,15 @@ import {
 } from "./snapshot";
 
 /** The verbs that have a key. */
-export const KEYED_VERBS = ["start", "stop", "pause", "resume", "reset", "answer"] as const;
+export const KEYED_VERBS = [
+  "start",
+  "stop",
+  "pause",
+  "resume",
+  "reset",
+  "overrule",
+  "answer",
+] as const;
 
 /** Whether a run ended in a folder of the window. */
 export function hasEnded({ folders }: Snapshot): boolean {

@@ -43,6 +43,7 @@ export interface StatusLink {
 export const LINK_COMMANDS = [
   "answer",
   "resolveBlocked",
+  "overruleJudge",
   "resetBreaker",
   "resume",
   "startLoop",
@@ -256,6 +257,7 @@ function linksOf({ trusted }: Snapshot, folder: FolderSnapshot | undefined): rea
   const offered: readonly (LinkCommand | false)[] = [
     offers(folder, "answer") && "answer",
     blocked && "resolveBlocked",
+    offers(folder, "overrule") && "overruleJudge",
     offers(folder, "reset") && "resetBreaker",
     // A blocker is resolved by the same verb.
     !blocked && offers(folder, "resume") && "resume",
@@ -284,6 +286,8 @@ function titleOf(command: LinkCommand): string {
       return t("Answer…");
     case "resolveBlocked":
       return t("Resolve…");
+    case "overruleJudge":
+      return t("Overrule the Judge");
     case "resetBreaker":
       return t("Reset Breaker");
     case "resume":

@@ -343,6 +343,17 @@ VERBS: Mapping[str, VerbEntry] = {
             "ralph reset --continue  # and continue the run",
         ),
     ),
+    "overrule": VerbEntry(
+        Group.STEER,
+        "Accept work for which the judge requests changes",
+        "steer",
+        "overrule",
+        USER_ONLY,
+        (
+            "ralph overrule  # all that it requests",
+            "ralph overrule 7 --continue  # one task, and continue the run",
+        ),
+    ),
     "rollback": VerbEntry(
         Group.STEER,
         "Undo iterations; their commits stay on a backup branch",

@@ -90,6 +90,7 @@ class Client(ServerConnection):
     pause = Call(methods.PAUSE, methods.PauseParams, ReplyResult)
     resume = Call(methods.RESUME, methods.ResumeParams, ReplyResult)
     reset = Call(methods.RESET, methods.ResetParams, ReplyResult)
+    overrule = Call(methods.OVERRULE, methods.OverruleParams, ReplyResult)
     answer = Call(methods.ANSWER, methods.AnswerParams, ReplyResult)
     note = Call(methods.NOTE, methods.NoteParams, ReplyResult)
     skip = Call(methods.SKIP, row_methods.SkipParams, ReplyResult)

@@ -279,7 +279,7 @@ def _register_lifecycle(desk: _ServerContext) -> None:
 
 def _register_orders(desk: _ServerContext) -> None:
     """Requests that start a run, or ask something of one."""
-    for name in ("start", "stop", "pause", "resume", "reset", "answer", "note"):
+    for name in ("start", "stop", "pause", "resume", "reset", "overrule", "answer", "note"):
         desk.server.feature(f"ralph/{name}")(_order(desk.workspaces, name))
 
 

@@ -77,6 +77,25 @@ def reset(go_on: Continue = None, as_json: Json = False) -> None:
     _finish(steering.reset(command_context("reset")), go_on, as_json=as_json)
 
 
+def overrule(
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TASK",
+            help="Only this task, by its id.",
+            show_default="all that the judge requests",
+        ),
+    ] = None,
+    go_on: Continue = None,
+    as_json: Json = False,
+) -> None:
+    """Accept work for which the judge requests changes.
+
+    Its tasks are done again in the plan, and a run that is stuck for them continues.
+    """
+    _finish(steering.overrule(command_context("overrule"), task=task), go_on, as_json=as_json)
+
+
 def answer(text: OptionalText = None, go_on: Continue = None, as_json: Json = False) -> None:
     """Answer the question the run waits for.
 

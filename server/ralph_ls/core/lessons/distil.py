@@ -2,24 +2,26 @@
 
 Four questions: which validation fails most and in which files, which tasks were set aside and why,
 which settings were changed by hand, and how long and how dear each kind of task was. A finding
-needs two iterations or runs, except a task that was set aside. Each names the iterations it comes
-from; those that an agent can act on also propose a lesson.
+needs two iterations or runs, except a task that was set aside and what an agent wanted to be
+remembered. Each names the iterations it comes from; those that an agent can act on also propose a
+lesson.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
-import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 from ralph_ls.core.agent.failures import normalise_error
 from ralph_ls.core.lessons.history import AsideRecord, IterationRecord, RunRecord
-from ralph_ls.core.lessons.lesson import MAX_TITLE, Lesson, lesson_id_of
+from ralph_ls.core.lessons.lesson import MAX_TEXT, MAX_TITLE, Lesson, lesson_id_of
+from ralph_ls.core.lessons.setting_habits import find_settings
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.views.model.words import one_line
 from ralph_ls.protocol.lessons import Finding, FindingKind, IterationRef
@@ -56,16 +58,24 @@ def distil(runs: Sequence[RunRecord]) -> Distilled:
         *_failing_validations(iterations),
         *_set_aside(runs),
         *_tasks(iterations),
-        *((finding, None) for finding in _settings(runs)),
+        *_remembered(runs),
+        *((finding, None) for finding in find_settings(runs)),
     ]
+    proposals: dict[str, Lesson] = {}
+    for finding, lesson in found:
+        if lesson is not None:
+            source, hits = source_words(finding.iterations), len(finding.iterations)
+            free = _free_id(lesson.id, proposals)
+            proposals[free] = replace(lesson, id=free, source=source, hits=hits)
     return Distilled(
-        findings=tuple(finding for finding, _ in found),
-        proposals=tuple(
-            replace(lesson, source=source_words(finding.iterations), hits=len(finding.iterations))
-            for finding, lesson in found
-            if lesson is not None
-        ),
+        findings=tuple(finding for finding, _ in found), proposals=tuple(proposals.values())
     )
+
+
+def _free_id(lesson_id: str, taken: Container[str]) -> str:
+    """The id, with a number where another proposal has it."""
+    numbered = (f"{lesson_id}-{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain((lesson_id,), numbered) if one not in taken)
 
 
 def source_words(iterations: Sequence[IterationRef]) -> str:
@@ -321,76 +331,26 @@ def _minutes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 2 * 60 else f"{seconds / 60:.0f} min"
 
 
-# ----------------------------------------------------------------------------------------- settings
+# --------------------------------------------------------------------------- remembered by agents
 
 
-_NOT_A_HABIT = frozenset({"mode", "on_halt", "profile", "skip_review", "task"})
-"""Settings that belong to one run."""
-_NOT_SHOWN = frozenset({"agents", "env", "issue", "notify"})
-"""Tables that may hold secrets, or what a single run works on."""
-
-
-def _settings(runs: Sequence[RunRecord]) -> Iterator[Finding]:
-    """Values that several runs were given by hand, and changes of the files between two runs."""
-    given: dict[tuple[str, Any], list[RunRecord]] = defaultdict(list)
+def _remembered(runs: Iterable[RunRecord]) -> Iterator[_Found]:
+    """What agents wanted to be remembered; the same text of several iterations is one finding."""
+    found: dict[str, list[IterationRef]] = {}
     for run in runs:
-        for key, value in run.given.items():
-            if _is_habit(key, value):
-                given[key, value].append(run)
-    for (key, value), having in given.items():
-        if len(having) >= FEWEST:
-            shown = _toml(value)
-            quoted = shlex.quote(shown)
-            yield Finding(
-                kind=FindingKind.SETTING,
-                text=f"{key} = {shown} was given by hand in {len(having)} of "
-                f"{count_of(len(runs), 'run')}",
-                iterations=tuple(ref for run in having for ref in _first(run)),
-                next=f"ralph config set {key} {quoted}",
-            )
-    for before, after in itertools.pairwise(runs):
-        yield from _changed(before, after)
-
-
-def _changed(before: RunRecord, after: RunRecord) -> Iterator[Finding]:
-    if before.config.profile is not after.config.profile:
-        return
-    old, new = (_flat(run.config.model_dump(mode="json")) for run in (before, after))
-    for key in sorted(old.keys() & new.keys()):
-        is_given = key in before.given or key in after.given
-        if old[key] != new[key] and not is_given and _is_habit(key, new[key]):
-            yield Finding(
-                kind=FindingKind.SETTING,
-                text=f"{key} was changed from {_toml(old[key])} to {_toml(new[key])} before run "
-                f"{after.run.rpartition('-')[2]}",
-                iterations=(*_last(before), *_first(after)),
-            )
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in table.items():
-        if isinstance(value, dict):
-            found |= _flat(value, f"{prefix}{name}.")
-        else:
-            found[f"{prefix}{name}"] = value
-    return found
-
-
-def _is_habit(key: str, value: Any) -> bool:
-    is_plain = isinstance(value, str | int | float | bool)
-    return is_plain and key not in _NOT_A_HABIT and key.partition(".")[0] not in _NOT_SHOWN
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "unset" if value is None else one_line(str(value), limit=MAX_QUOTE)
-
-
-def _first(run: RunRecord) -> tuple[IterationRef, ...]:
-    return _refs(run.iterations[:1])
-
-
-def _last(run: RunRecord) -> tuple[IterationRef, ...]:
-    return _refs(run.iterations[-1:])
+        for note in run.remembered:
+            if text := note.text.strip()[:MAX_TEXT]:
+                refs = found.setdefault(text, [])
+                refs.append(IterationRef(run=run.run, iteration=note.iteration))
+    for text, refs in found.items():
+        first, _, rest = text.partition("\n")
+        title = one_line(first, limit=MAX_TITLE)
+        mark = hashlib.blake2b(text.encode("utf-8", errors="replace"), digest_size=2).hexdigest()
+        shown = one_line(text, limit=MAX_QUOTE)
+        finding = Finding(kind=FindingKind.REMEMBERED, text=shown, iterations=tuple(refs))
+        # A long first line is cut in the title, so the text keeps it.
+        body = text if title != first.strip() or not rest.strip() else rest.strip()
+        yield (
+            finding,
+            Lesson(id=f"{lesson_id_of(f'remember {first}')}-{mark}", title=title, text=body),
+        )

@@ -16,6 +16,7 @@ from ralph_ls.protocol.run.events import (
     EvidenceGathered,
     IterationEnded,
     IterationStarted,
+    LessonRemembered,
     RunStarted,
     TaskSetAside,
     Validated,
@@ -29,6 +30,7 @@ KINDS = frozenset(
         "evidenceGathered",
         "validated",
         "taskSetAside",
+        "lessonRemembered",
         "iterationEnded",
     }
 )
@@ -61,6 +63,14 @@ class AsideRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RememberedNote:
+    """What an agent wanted to be remembered, with its iteration."""
+
+    iteration: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """One run."""
 
@@ -70,6 +80,7 @@ class RunRecord:
     """Dotted snake_case key to value, as flags set it."""
     iterations: tuple[IterationRecord, ...] = ()
     set_aside: tuple[AsideRecord, ...] = ()
+    remembered: tuple[RememberedNote, ...] = ()
 
 
 def read_record(events: Iterable[EventBase]) -> RunRecord | None:
@@ -77,6 +88,7 @@ def read_record(events: Iterable[EventBase]) -> RunRecord | None:
     found: RunRecord | None = None
     iterations: list[IterationRecord] = []
     aside: dict[str, AsideRecord] = {}
+    notes: list[RememberedNote] = []
     current: IterationRecord | None = None
     for event in events:
         match event:
@@ -86,6 +98,8 @@ def read_record(events: Iterable[EventBase]) -> RunRecord | None:
                 current = IterationRecord(run=event.run, iteration=event.iteration, task=event.task)
             case TaskSetAside():
                 aside[event.task.id] = AsideRecord(iteration=event.iteration, event=event)
+            case LessonRemembered():
+                notes.append(RememberedNote(iteration=event.iteration, text=event.text))
             case IterationEnded() if current is not None:
                 if event.counted:
                     iterations.append(_ended(current, event))
@@ -96,7 +110,12 @@ def read_record(events: Iterable[EventBase]) -> RunRecord | None:
                 pass
     if found is None:
         return None
-    return replace(found, iterations=tuple(iterations), set_aside=tuple(aside.values()))
+    return replace(
+        found,
+        iterations=tuple(iterations),
+        set_aside=tuple(aside.values()),
+        remembered=tuple(notes),
+    )
 
 
 def _enter(current: IterationRecord, event: EventBase) -> IterationRecord:

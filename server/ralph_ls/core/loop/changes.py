@@ -19,6 +19,8 @@ from ralph_ls.protocol.run.events import (
     CriteriaVerified,
     GuardReverted,
     IterationStarted,
+    Judged,
+    JudgeStarted,
     Pushed,
     RolledBack,
     TaskSetAside,
@@ -35,6 +37,7 @@ from ralph_ls.protocol.run.state import (
     End,
     FailedValidation,
     IterationFacts,
+    JudgeTotals,
     LaneView,
     LastIteration,
     NoteView,
@@ -114,6 +117,11 @@ class RunChanges(TypedDict, total=False):
     has_planned: bool
     session: Session | None
     failed_validation: FailedValidation | None
+    judgement: Judged | None
+    judge_requests: dict[str, Judged]
+    judge_owed: tuple[TaskRef, ...]
+    judge_bases: dict[str, Baseline]
+    judge_totals: JudgeTotals
     history: tuple[IterationFacts, ...]
     totals: RunTotals
     set_aside: tuple[TaskSetAside, ...]
@@ -156,6 +164,8 @@ class IterationChanges(TypedDict, total=False):
     verified: tuple[CriteriaVerified, ...]
     validated: Validated | None
     rolled_back: RolledBack | None
+    judging: JudgeStarted | None
+    judged: Judged | None
     committed: Committed | None
     pushed: Pushed | None
     reverted: tuple[GuardReverted, ...]
@@ -189,6 +199,12 @@ class FailedValidationChanges(TypedDict, total=False):
     """New values of fields of ``FailedValidation``, as far as any event changes them."""
 
     in_a_row: int
+
+
+class JudgeTotalsChanges(TypedDict, total=False):
+    """New values of fields of ``JudgeTotals``, as far as no verdict changes them."""
+
+    overruled: int
 
 
 class RevertedChanges(TypedDict, total=False):

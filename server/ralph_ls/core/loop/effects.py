@@ -11,7 +11,7 @@ from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.protocol.run.commands import Approval
 from ralph_ls.protocol.run.events import IterationEnded
-from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.report import RequestedChange, Usage
 from ralph_ls.protocol.run.values import Baseline, TaskRef
 
 
@@ -90,6 +90,28 @@ class ReadIteration(IterationEffect):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validate(IterationEffect):
     """Run the validation script; answered by ``ValidationFinished``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeWork(IterationEffect):
+    """Have a judge look at the iteration's work; answered by ``WorkJudged``.
+
+    Tasks for which it requests changes are opened again in the plan.
+    """
+
+    tasks: tuple[TaskRef, ...]
+    """Those that are judged; none: the whole run."""
+    base: Baseline
+    """The tree that the work was begun on."""
+    round: int
+    requested: tuple[RequestedChange, ...] = ()
+    """What was requested the last time."""
+    validation: str | None = None
+    """The end of what validation printed; None: nothing validated the work."""
+    skip: tuple[str, ...] = ()
+    """As for ``PrepareIteration``."""
+    skipped: tuple[str, ...] = ()
+    """As for ``PrepareIteration``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +293,7 @@ Effect = (
     | StopAgent
     | ReadIteration
     | Validate
+    | JudgeWork
     | UndoWork
     | CommitWork
     | PushWork

@@ -20,7 +20,16 @@ from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.agent_tools import ReportTool
 from ralph_ls.protocol.run.commands import Command
 from ralph_ls.protocol.run.iteration_events import Forbidden
-from ralph_ls.protocol.run.report import AgentFailure, Claims, Promise, Report, SessionSeen, Usage
+from ralph_ls.protocol.run.report import (
+    AgentFailure,
+    Claims,
+    JudgeVerdict,
+    Promise,
+    Report,
+    RequestedChange,
+    SessionSeen,
+    Usage,
+)
 from ralph_ls.protocol.run.values import (
     Baseline,
     LessonRef,
@@ -131,6 +140,15 @@ class PendingReset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PendingOverrule:
+    """The judge was overruled by the user while no engine ran."""
+
+    by: str
+    command: str
+    """An id, as a command has one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineFacts:
     """Where and with what settings an engine starts."""
 
@@ -150,6 +168,7 @@ class EngineFacts:
     notices: tuple[Notice, ...] = ()
     notes: tuple[PendingNote, ...] = ()
     resets: tuple[PendingReset, ...] = ()
+    overrules: tuple[PendingOverrule, ...] = ()
     ends_at: datetime | None = None
     """When the allowed hours are over; None: never."""
     choices: RunChoices | None = None
@@ -348,6 +367,26 @@ class ValidationFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkJudged:
+    """The judge's verdict."""
+
+    verdict: JudgeVerdict
+    reason: str = ""
+    changes: tuple[RequestedChange, ...] = ()
+    reopened: tuple[str, ...] = ()
+    """Ids of the tasks that the plan has open again."""
+    agent: str = ""
+    model: str | None = None
+    seconds: float = 0.0
+    usage: Usage | None = None
+    restored: tuple[str, ...] = ()
+    """Files that it changed and that were restored."""
+    plan: PlanFacts | None = None
+    """The plan afterwards; None: as it was read."""
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkUndone:
     """The result of rolling an iteration back."""
 
@@ -461,6 +500,7 @@ Input = (
     | AgentFinished
     | IterationRead
     | ValidationFinished
+    | WorkJudged
     | WorkUndone
     | WorkCommitted
     | WorkPushed

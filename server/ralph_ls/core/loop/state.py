@@ -14,6 +14,7 @@ from ralph_ls.core.loop.effects import (
     CommitWork,
     Effect,
     Finish,
+    JudgeWork,
     LaunchAgent,
     PrepareIteration,
     PushWork,
@@ -69,6 +70,7 @@ class Awaits(StrEnum):
     EXIT = "the agent to end"
     READ = "the agent's output and changes to be read"
     VALIDATION = "the validation to end"
+    JUDGE = "the judge's verdict"
     UNDO = "the iteration to be rolled back"
     COMMIT = "the commit"
     PUSH = "the push"
@@ -83,6 +85,7 @@ _ANSWERS: dict[type[Effect | LaneEffect], Awaits] = {
     LaunchAgent: Awaits.LAUNCH,
     ReadIteration: Awaits.READ,
     Validate: Awaits.VALIDATION,
+    JudgeWork: Awaits.JUDGE,
     UndoWork: Awaits.UNDO,
     CommitWork: Awaits.COMMIT,
     PushWork: Awaits.PUSH,

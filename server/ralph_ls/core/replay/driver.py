@@ -26,6 +26,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WaitElapsed,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
@@ -34,8 +35,9 @@ from ralph_ls.core.loop.machine.run_flow import untaken_tasks
 from ralph_ls.core.loop.state import Awaits, LoopState
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import ReviewPointsConfig
-from ralph_ls.protocol.run.commands import MAX_TEXT, Answer, Command, Reset, Resume, Stop
+from ralph_ls.protocol.run.commands import MAX_TEXT, Answer, Command, Overrule, Reset, Resume, Stop
 from ralph_ls.protocol.run.events import IterationEnded, TaskSetAside
+from ralph_ls.protocol.run.report import JudgeVerdict
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import BreakerState, EndReason, PlanCountsView, TaskRef
 
@@ -99,6 +101,7 @@ class SimulatedTurn:
     finished: AgentFinished
     read: IterationRead
     validation: ValidationFinished | None = None
+    judged: WorkJudged = WorkJudged(verdict=JudgeVerdict.CANNOT_TELL, reason="not simulated")
     undone: WorkUndone | None = None
     """None: everything was rolled back."""
     committed: WorkCommitted | None = None
@@ -192,6 +195,8 @@ class ReplayDriver:
                     self.feed(turn.read)
                 case Awaits.VALIDATION if turn.validation is not None:
                     self.feed(turn.validation)
+                case Awaits.JUDGE:
+                    self.feed(turn.judged)
                 case Awaits.UNDO:
                     self.feed(turn.undone or WorkUndone(plan=self._plan))
                 case Awaits.COMMIT:
@@ -214,6 +219,10 @@ class ReplayDriver:
     def reset(self) -> None:
         """Let the user reset the breaker."""
         self._obey(Reset(**self._who()))
+
+    def overrule(self) -> None:
+        """Let the user overrule the judge."""
+        self._obey(Overrule(**self._who()))
 
     def unblock(self) -> None:
         """Let the user remove the blocked file, if there is one."""

@@ -37,6 +37,7 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     ValidationFinished,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
@@ -65,6 +66,8 @@ from ralph_ls.protocol.run.events import (
     EvidenceGathered,
     IterationEnded,
     IterationStarted,
+    Judged,
+    JudgeOverruled,
     PhaseChanged,
     PlanChanged,
     PromiseRead,
@@ -80,7 +83,7 @@ from ralph_ls.protocol.run.events import (
     WaitStarted,
     Warned,
 )
-from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.report import AgentFailure, JudgeVerdict
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import (
     Baseline,
@@ -224,6 +227,8 @@ def _replay_user_event(driver: ReplayDriver, event: EventBase) -> None:
             driver.resume()
         case CommandAccepted(command_kind="reset"):
             driver.reset()
+        case JudgeOverruled():
+            driver.overrule()
         case _:
             pass
 
@@ -326,10 +331,21 @@ def _turn(
         validation=None
         if validated is None
         else ValidationFinished(**{name: getattr(validated, name) for name in names}),
+        judged=_judged(piece),
         undone=_undone(piece, ended, driver.run.config),
         committed=_committed(piece),
         pushed=_pushed(piece),
     )
+
+
+def _judged(piece: _IterationSlice) -> WorkJudged:
+    """The verdict of the iteration's judge; one that was not asked is undecided."""
+    judged = piece.find(Judged)
+    if judged is None:
+        return WorkJudged(verdict=JudgeVerdict.CANNOT_TELL, reason="not recorded")
+    # The plan after the iteration is known, and has what was opened again.
+    names = ("verdict", "reason", "changes", "reopened", "agent", "model", "seconds", "restored")
+    return WorkJudged(**{name: getattr(judged, name) for name in names})
 
 
 def _undone(piece: _IterationSlice, ended: IterationEnded, config: Config) -> WorkUndone | None:

@@ -24,6 +24,7 @@ COMMANDS = (
     "pause",
     "resume",
     "reset",
+    "overrule",
     "answer",
     "note",
     "skip",

@@ -26,6 +26,7 @@ from ralph_ls.protocol.lsp.methods import (
     START,
     AnswerParams,
     NoteParams,
+    OverruleParams,
     PauseParams,
     ReplyResult,
     ResetParams,
@@ -79,6 +80,12 @@ async def resume(workspaces: Workspaces, params: ResumeParams) -> ReplyResult:
 async def reset(workspaces: Workspaces, params: ResetParams) -> ReplyResult:
     """``ralph/reset``."""
     return await _steer(workspaces, params, steering.reset, go_on=params.go_on)
+
+
+async def overrule(workspaces: Workspaces, params: OverruleParams) -> ReplyResult:
+    """``ralph/overrule``."""
+    steer = partial(steering.overrule, task=params.task)
+    return await _steer(workspaces, params, steer, go_on=params.go_on)
 
 
 async def answer(workspaces: Workspaces, params: AnswerParams) -> ReplyResult:

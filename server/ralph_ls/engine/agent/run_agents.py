@@ -9,6 +9,7 @@ database, are not treated as secrets.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ralph_ls.core.agent.allowed_tools import writing_commands
@@ -16,9 +17,11 @@ from ralph_ls.core.agent.usage import METERING_BY_DIALECT, cost_metering
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.rules.agent_choice import models_for, other_agents
 from ralph_ls.core.redaction.redactor import is_guessable, secrets_of
-from ralph_ls.engine.agent.description import Agent
-from ralph_ls.engine.agent.environment import base_agent_environment
-from ralph_ls.engine.agent.selection import choose_agent
+from ralph_ls.engine.agent.description import Agent, describe_command_agent
+from ralph_ls.engine.agent.environment import base_agent_environment, in_sandbox
+from ralph_ls.engine.agent.selection import adapter_of, choose_agent, compose
+from ralph_ls.protocol.config.agent import AgentConfig, ToolsConfig
+from ralph_ls.protocol.config.agent_catalog import CATALOG, Adapter
 from ralph_ls.protocol.config.agent_facts import Metering
 from ralph_ls.protocol.config.config import Config, SessionConfig
 from ralph_ls.protocol.errors import ConfigError, RalphError, UsageError
@@ -73,6 +76,52 @@ def describe_agents(config: Config) -> Mapping[str, Agent]:
     for name, agent in agents.items():
         _require_taking_models(config, name, agent)
     return agents
+
+
+def describe_judge(config: Config) -> Agent | None:
+    """The run's judge, started so that it cannot write; None where nothing is judged.
+
+    Raises ``ConfigError`` for an agent that has no such mode, or takes no model.
+    """
+    wanted = config.judge
+    if not wanted.is_on:
+        return None
+    name = wanted.agent or config.agent
+    adapter, table = adapter_of(name, config), config.agents.get(name, AgentConfig())
+    known = CATALOG.get(adapter or "")
+    if adapter is Adapter.COMMAND:
+        agent = describe_command_agent(name, table)
+    elif known is None:
+        raise ConfigError(_no_judge(name, "is not known as one that can only read"))
+    elif known.judge is None:
+        raise ConfigError(_no_judge(name, "has no mode in which it cannot write"))
+    elif table.argv:
+        why = f"has a command of yours (agents.{name}.argv), which may let it write"
+        raise ConfigError(_no_judge(name, why))
+    else:
+        reading = replace(known, freely=known.judge.flags)
+        # The user's own flags may let it write.
+        agent = compose(
+            name,
+            reading,
+            table.model_copy(update={"args": (), "system_prompt": None}),
+            ToolsConfig(),
+        )
+        agent = replace(agent, env={**agent.env, **known.judge.env})
+    if wanted.model is not None and not agent.model_flags:
+        raise ConfigError(
+            f"judge.model: the agent {name!r} takes no model, or runs your own command; put the "
+            f"model into argv under [agents.{name}], or remove judge.model"
+        )
+    return in_sandbox(agent, config)
+
+
+def _no_judge(name: str, why: str) -> str:
+    able = ", ".join(one.name for one in CATALOG.values() if one.judge is not None)
+    return (
+        f"judge.agent: {name!r} {why}; choose one of {able}, or describe your own read-only "
+        "command under [agents.NAME] in .ralph/config.toml and name that"
+    )
 
 
 def require_metered(settings: LoadedSettings, agents: Mapping[str, Agent]) -> None:

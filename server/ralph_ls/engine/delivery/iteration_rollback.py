@@ -13,20 +13,20 @@ What a failure means for the loop is decided elsewhere.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
-from pathlib import Path
 
 from ralph_ls.core.loop.effects import UndoWork
 from ralph_ls.core.loop.inputs import Notice, WorkUndone
 from ralph_ls.core.loop.rules.commits import RUN_TRAILER, START_TRAILER
 from ralph_ls.core.plurals import count_of
 from ralph_ls.engine.clock import Clock
-from ralph_ls.engine.delivery.commit import first_paths_named, looks_secret
+from ralph_ls.engine.delivery.commit import first_paths_named
 from ralph_ls.engine.delivery.restoration_commits import BY_RALPH, index_info
+from ralph_ls.engine.delivery.tree_snapshots import TreeDifference, TreeSnapshots
 from ralph_ls.engine.git.history import differing_paths, is_ancestor
-from ralph_ls.engine.git.status import DELETED, GITLINK, dirty_paths, journal_path
+from ralph_ls.engine.git.status import GITLINK, journal_path
 from ralph_ls.engine.git.worktree_state import read_head, under_way
 from ralph_ls.engine.worktree.workspace import Workspace, saves_of
 from ralph_ls.protocol.config.config import OnValidateFail
@@ -46,14 +46,6 @@ class _Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
-    """One path in two trees, as git writes it: mode and hash."""
-
-    before: tuple[bytes, bytes]
-    now: tuple[bytes, bytes]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Change:
     """What is to be undone."""
 
@@ -62,7 +54,7 @@ class _Change:
     head: str
     now: str
     """The tree as it is."""
-    entries: Mapping[bytes, _Entry]
+    entries: Mapping[bytes, TreeDifference]
     """The paths that get what they had."""
     committed: frozenset[str]
     """The paths in which the commits differ."""
@@ -77,6 +69,7 @@ class IterationRollback:
         self._workspace = workspace
         self._clock = clock
         self._root = workspace.root
+        self._snapshots = TreeSnapshots(workspace.root, workspace.files.folder)
 
     def remember(self, start: int, base: Baseline) -> None:
         """Keep what is in no commit, right before the agent begins.
@@ -87,7 +80,9 @@ class IterationRollback:
         if not is_wanted or base.head is None or not {**base.dirty, **base.own}:
             return
         try:
-            made = self._commit(self._tree(base.head), base.head, start, "The work tree before")
+            made = self._commit(
+                self._snapshots.take(base.head), base.head, start, "The work tree before"
+            )
             run_git(self._root, "update-ref", BASE, made)
         except RalphError:
             # An older one must not be taken for it; with none there git merely complains.
@@ -140,7 +135,7 @@ class IterationRollback:
         self._require_unpushed(base.head, head.commit)
         self._require_no_repositories(base, after)
         committed = differing_paths(self._root, base.head, head.commit)
-        now = self._tree(head.commit)
+        now = self._snapshots.take(head.commit)
         entries, kept = self._choose(order, after, now, committed)
         n_commits = int(run_git(self._root, "rev-list", "--count", head.commit, f"^{base.head}"))
         return _Change(
@@ -177,14 +172,14 @@ class IterationRollback:
 
     def _choose(
         self, order: UndoWork, after: Baseline, now: str, committed: Mapping[str, object]
-    ) -> tuple[dict[bytes, _Entry], tuple[str, ...]]:
+    ) -> tuple[dict[bytes, TreeDifference], tuple[str, ...]]:
         """The paths that are the iteration's, and those that the user saved meanwhile."""
         workspace, base = self._workspace, order.base
         ours = {*workspace.source.own_files, workspace.config.paths.progress}
         covers = workspace.own_files.covers
-        entries: dict[bytes, _Entry] = {}
+        entries: dict[bytes, TreeDifference] = {}
         kept: list[str] = []
-        for path, entry in self._differing(self._before(order), now):
+        for path, entry in self._snapshots.differing(self._before(order), now):
             name = journal_path(path)
             values = [(one.dirty.get(name), one.own.get(name)) for one in (base, after)]
             is_iterations = name in committed or values[0] != values[1]
@@ -206,33 +201,6 @@ class IterationRollback:
         if not found:
             raise _Refused("the changes from before the iteration were not saved")
         return BASE
-
-    def _differing(self, before: str, now: str) -> Iterable[tuple[bytes, _Entry]]:
-        options = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=none")
-        printed = run_git(self._root, "diff-tree", *options, f"{before}^{{tree}}", now)
-        tokens = printed.split(b"\0")
-        for fields, path in zip(tokens[::2], tokens[1::2], strict=False):
-            mode_before, mode_now, hash_before, hash_now, _ = fields.lstrip(b":").split(b" ")
-            yield path, _Entry(before=(mode_before, hash_before), now=(mode_now, hash_now))
-
-    def _tree(self, head: str) -> str:
-        """All that is there and not ignored, as a tree; without new files that look like secrets,
-        and with repositories inside as they are committed.
-        """
-        with self._index() as index:
-            self._git(index, "read-tree", head)
-            entries = [
-                entry
-                for entry in dirty_paths(self._root)
-                if not entry.is_repository
-                and not (entry.committed == DELETED and looks_secret(entry.name))
-            ]
-            listed = b"".join(
-                os.fsencode(entry.path.relative_to(self._root)) + b"\0" for entry in entries
-            )
-            options = ("--add", "--remove", "--replace", "-z", "--stdin")
-            self._git(index, "update-index", *options, stdin=listed)
-            return self._git(index, "write-tree").decode().strip()
 
     def _commit(self, tree: str, parent: str, start: int, what: str) -> str:
         message = f"{what} start {start}\n\n{self._trailers(start)}"
@@ -276,15 +244,7 @@ class IterationRollback:
 
     def _restore(self, change: _Change) -> None:
         """The files first, then HEAD and what is staged; git refuses to write over what changed."""
-        with self._index() as index:
-            self._git(index, "read-tree", change.now)
-            lines = ((path, *entry.before) for path, entry in change.entries.items())
-            self._git(index, "update-index", "-z", "--index-info", stdin=index_info(lines))
-            target = self._git(index, "write-tree").decode().strip()
-        with self._index() as index:
-            self._git(index, "read-tree", change.now)
-            self._git(index, "update-index", "-q", "--refresh", accept=(0, 1))
-            self._git(index, "read-tree", "-m", "-u", change.now, target)
+        self._snapshots.write_back(change.now, change.entries)
         why = "ralph: roll back changes that did not validate"
         if change.head != change.base:
             run_git(self._root, "update-ref", "-m", why, "HEAD", change.base, change.head)
@@ -303,33 +263,6 @@ class IterationRollback:
         lines = ((path, *entry) for path, entry in staged.items())
         run_git(self._root, "update-index", "-z", "--index-info", stdin=index_info(lines))
         run_git(self._root, "update-index", "-q", "--refresh", accept=(0, 1))
-
-    def _index(self) -> _Index:
-        return _Index(self._workspace.files.folder / "undo.index")
-
-    def _git(
-        self,
-        index: Path,
-        *arguments: str,
-        stdin: bytes = b"",
-        accept: tuple[int, ...] = (0,),
-    ) -> bytes:
-        settings = {"GIT_INDEX_FILE": str(index)}
-        return run_git(self._root, *arguments, stdin=stdin, accept=accept, settings=settings)
-
-
-class _Index:
-    """Path of a temporary index, while it is used."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> Path:
-        self._path.unlink(missing_ok=True)
-        return self._path
-
-    def __exit__(self, *_problem: object) -> None:
-        self._path.unlink(missing_ok=True)
 
 
 def _is_link(value: str) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from ralph_ls.core.loop.effects import (
     ClaimTask,
     CommitWork,
+    JudgeWork,
     LaunchAgent,
     NoteSetAside,
     PrepareIteration,
@@ -33,6 +34,7 @@ from ralph_ls.core.loop.inputs import (
     TaskClaimed,
     ValidationFinished,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
@@ -41,10 +43,11 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.delivery.git_delivery import GitDelivery
 from ralph_ls.engine.delivery.iteration_rollback import IterationRollback
 from ralph_ls.engine.guard.guard import Guard
-from ralph_ls.engine.iteration.agent_logs import exit_code_of
+from ralph_ls.engine.iteration.agent_logs import exit_code_of, log_messages
 from ralph_ls.engine.iteration.agent_process import AgentProcess
 from ralph_ls.engine.iteration.health import Health
 from ralph_ls.engine.iteration.iteration_reader import IterationReader
+from ralph_ls.engine.iteration.judge import IterationJudge
 from ralph_ls.engine.iteration.lessons import RunLessons
 from ralph_ls.engine.iteration.plan_memory import PlanMemory
 from ralph_ls.engine.iteration.validation import ScriptValidation
@@ -52,7 +55,9 @@ from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
 from ralph_ls.engine.process import running_process
 from ralph_ls.engine.worktree.keeper import TreeKeeper
 from ralph_ls.engine.worktree.workspace import Workspace
+from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.report import JudgeVerdict
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Baseline, Mode
 from ralph_ls.store.external.supervisor import current
@@ -90,6 +95,11 @@ class IterationWork:
         )
         self._delivery = GitDelivery(self._agent.launcher, clock)
         self._validation = ScriptValidation(self._agent.launcher)
+        self._judge = IterationJudge(
+            self._agent.launcher,
+            self._inspector.look,
+            lambda messages, dialect: log_messages(self.log, messages, dialect),
+        )
         self._reader = IterationReader(
             workspace,
             clock=clock,
@@ -251,6 +261,44 @@ class IterationWork:
         finally:
             self._agent.forget_process()
             await self._agent.check_approvals()
+
+    async def judge(self, effect: JudgeWork, run: RunState) -> WorkJudged:
+        """Have the work judged; tasks for which changes are requested are open again in the plan.
+
+        A judge that cannot be started has no verdict, and ends no run.
+        """
+        before = self._plan.recall("")
+        try:
+            outcome = await self._judge.ask(effect, before)
+        except RalphError as error:
+            return WorkJudged(verdict=JudgeVerdict.CANNOT_TELL, reason=error.message)
+        finally:
+            self._agent.forget_process()
+            await self._agent.check_approvals()
+        judged, report = outcome.judged, outcome.report
+        if report is not None:
+            async with self._plan_lock:
+                opened = await asyncio.to_thread(self._judge.reopen, effect, report, before)
+            if opened is not None:
+                notices = (*judged.notices, *opened.notices)
+                judged = replace(judged, reopened=opened.reopened, notices=notices)
+        return await self._after_judge(effect, run, judged)
+
+    async def _after_judge(
+        self, effect: JudgeWork, run: RunState, judged: WorkJudged
+    ) -> WorkJudged:
+        """Read the tree and the plan again: they are the beginning of the next iteration."""
+        if not judged.reopened and not judged.restored:
+            return judged
+        self._delivery.wrote(self._source.own_files)
+        look, text = await asyncio.gather(
+            asyncio.to_thread(self._inspector.look), asyncio.to_thread(self._source.read)
+        )
+        self._last.after = (look, text)
+        self._last.done = tuple(one for one in self._last.done if one not in judged.reopened)
+        facts = self._plan.facts(text, effect, run, self._plan.names.renamed)
+        facts = await asyncio.to_thread(self._guard.with_offence, facts, text)
+        return replace(judged, plan=facts)
 
     async def undo(self, effect: UndoWork, run: RunState) -> WorkUndone:
         """Roll the iteration back; the tree after that is the next one's beginning."""

@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from ralph_ls.core.loop.effects import PrepareIteration, ReadIteration, UndoWork
+from ralph_ls.core.loop.effects import JudgeWork, PrepareIteration, ReadIteration, UndoWork
 from ralph_ls.core.loop.inputs import PlanFacts
 from ralph_ls.core.loop.rules import attempts
 from ralph_ls.core.plan.completion import has_progress, merge_steps, steps_of
@@ -87,7 +87,7 @@ class PlanMemory:
     def facts(
         self,
         text: str,
-        effect: PrepareIteration | ReadIteration | UndoWork,
+        effect: PrepareIteration | ReadIteration | JudgeWork | UndoWork,
         run: RunState,
         renamed: Mapping[str, TaskRef],
     ) -> PlanFacts:

@@ -27,6 +27,7 @@ from ralph_ls.core.loop.effects import (
     ContinueAgent,
     Effect,
     ForgetAttempts,
+    JudgeWork,
     LaunchAgent,
     NoteSetAside,
     PrepareIteration,
@@ -170,7 +171,7 @@ class EffectRunner:
                 self._start("announcing", self._answer(self._announcing.announce(effect, run)))
             case ReadIteration():
                 self._start("reading", self._answer(self._work.read(effect, run)))
-            case Validate() | UndoWork() | CommitWork() | PushWork():
+            case Validate() | JudgeWork() | UndoWork() | CommitWork() | PushWork():
                 self._check_and_hand_over(effect, run)
             case WaitUntil(until=until):
                 delay = max(0.0, (until - self._clock.now()).total_seconds())
@@ -218,11 +219,13 @@ class EffectRunner:
         )
 
     def _check_and_hand_over(
-        self, effect: Validate | UndoWork | CommitWork | PushWork, run: RunState
+        self, effect: Validate | JudgeWork | UndoWork | CommitWork | PushWork, run: RunState
     ) -> None:
         match effect:
             case Validate():
                 self._start("validating", self._answer(self._work.validate(effect)))
+            case JudgeWork():
+                self._start("judging", self._answer(self._work.judge(effect, run)))
             case UndoWork():
                 self._start("undoing", self._answer(self._work.undo(effect, run)))
             case CommitWork():

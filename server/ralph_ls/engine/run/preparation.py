@@ -18,6 +18,7 @@ from ralph_ls.core.loop.inputs import (
     EngineFacts,
     Notice,
     PendingNote,
+    PendingOverrule,
     PendingReset,
     Resumed,
     Started,
@@ -30,6 +31,7 @@ from ralph_ls.engine.agent.environment import base_agent_environment, find_progr
 from ralph_ls.engine.agent.run_agents import (
     config_for,
     describe_agents,
+    describe_judge,
     emit_silent_hook,
     emit_writing_tools,
     require_metered,
@@ -85,7 +87,7 @@ from ralph_ls.store.project.config_file import (
 from ralph_ls.store.project.project_state import keeps_project_state, open_project
 from ralph_ls.store.project.trust import read_run_trust
 from ralph_ls.store.run.halt_files import load_halt_files
-from ralph_ls.store.run.inbox import take_notes, take_resets
+from ralph_ls.store.run.inbox import take_notes, take_overrules, take_resets
 from ralph_ls.store.run.journal import JournalParts, each_event, require_understood
 from ralph_ls.store.run.runs import find_run
 
@@ -171,6 +173,7 @@ def prepare_start(
         config=config,
         agent=agents[config.agent],
         agents=agents,
+        judge=describe_judge(config),
         source=source,
         environment=request.environment,
         redactor=redactor,
@@ -304,6 +307,11 @@ def _agents(
     for name, agent in agents.items():
         own = replace(settings, config=config_for(settings.config, name))
         require_program(agent.program or agent.argv[0], environment, worktree, own)
+    judge = describe_judge(settings.config)
+    if judge is not None:
+        require_metered(settings, {judge.name: judge})
+        own = replace(settings, config=config_for(settings.config, judge.name))
+        require_program(judge.program or judge.argv[0], environment, worktree, own)
     return agents
 
 
@@ -352,6 +360,10 @@ def _facts(
         resets=tuple(
             PendingReset(task=task, by=by, command=command)
             for task, by, command in take_resets(workspace.state)
+        ),
+        overrules=tuple(
+            PendingOverrule(by=by, command=command)
+            for by, command in take_overrules(workspace.state)
         ),
     )
 

@@ -105,6 +105,8 @@ class Workspace:
     redactor: Redactor
     agents: Mapping[str, Agent] = field(default_factory=dict)
     """Others that an iteration may be given to, by their names in the settings."""
+    judge: Agent | None = None
+    """The one that judges finished work; None: nobody does."""
     claims: tuple[Claim, ...] = ()
     """What the repository brings and this run may use; allowed when the run began."""
     trust: RunTrust = field(default_factory=lambda: RunTrust({}))

@@ -18,6 +18,7 @@ from ralph_ls.protocol.config.agent_facts import (
     AgentHome,
     DialectMetering,
     HookPlace,
+    JudgeFlags,
     McpPlace,
     McpWay,
     Metering,
@@ -78,6 +79,8 @@ class AgentDescription:
     """Flags for a system prompt that is added to the agent's: ``{system}``, or ``{quoted}`` for a
     string of TOML; empty: it is put in front of the prompt."""
     tools: ToolFlags = ToolFlags()
+    judge: JudgeFlags | None = None
+    """How it is started as a judge; None: it has no mode in which it cannot write."""
     env_as_root: Mapping[str, str] = field(default_factory=dict)
     """Variables that it gets if, and only if, the user is root."""
     hides_own_git: bool = False
@@ -124,6 +127,14 @@ CLAUDE = AgentDescription(
         allow=("--permission-mode", "dontAsk", "--allowedTools", "{tools}"),
         deny=("--disallowedTools", "{tools}"),
     ),
+    # No shell: a pattern that allows git diff lets git diff --output=FILE write.
+    judge=JudgeFlags(
+        flags=(
+            *("--permission-mode", "dontAsk", "--tools", "Read,Grep,Glob"),
+            *("--allowedTools", "Read,Grep,Glob", "--strict-mcp-config"),
+        ),
+        readers=frozenset({"read", "grep", "glob"}),
+    ),
     # As root, which is the user in a container, it works without asking only in a sandbox.
     env_as_root=MappingProxyType({"IS_SANDBOX": "1"}),
     install="npm install -g @anthropic-ai/claude-code",
@@ -135,6 +146,7 @@ CLAUDE = AgentDescription(
         argv=("claude-agent-acp",),
         login="claude, and /login in it",
         reports_cost=True,
+        hides_servers=True,
         # Otherwise it asks its model after each turn what a user might type next.
         env=MappingProxyType({"CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false"}),
     ),
@@ -186,12 +198,14 @@ CODEX = AgentDescription(
         instead="it has a sandbox instead of a list of tools, which argv can choose: argv = "
         '["codex", "exec", "--json", "--sandbox", "workspace-write"]'
     ),
+    # Its own sandbox keeps the commands that it runs from writing.
+    judge=JudgeFlags(flags=("--sandbox", "read-only")),
     install="npm install -g @openai/codex",
     login="codex login, or set CODEX_API_KEY",
     keys=("CODEX_API_KEY",),
     accounts=(".codex/auth.json",),
     homes=MappingProxyType({"CODEX_HOME": ".codex"}),
-    acp=AcpVariant(argv=("codex-acp",), login="codex login"),
+    acp=AcpVariant(argv=("codex-acp",), login="codex login", names_calls=False),
     mcp=McpPlace(
         way=McpWay.OVERRIDES,
         tool="mcp__ralph__{tool}",
@@ -316,6 +330,12 @@ GEMINI = AgentDescription(
         instead='it denies tools with a policy file, which args can name: args = ["--policy", '
         '"FILE"]',
     ),
+    # Without --yolo it refuses what it would have to ask for.
+    judge=JudgeFlags(
+        readers=frozenset(
+            {"read_file", "read_many_files", "list_directory", "glob", "search_file_content"}
+        )
+    ),
     hides_own_git=True,
     install="npm install -g @google/gemini-cli",
     login="gemini (it asks at its first start), or set GEMINI_API_KEY",
@@ -361,6 +381,16 @@ OPENCODE = AgentDescription(
     # Never -c: the latest session may be the user's.
     resume=("-s", "{session}"),
     tools=ToolFlags(variable="OPENCODE_PERMISSION"),
+    # Its agent "plan" can run commands that write.
+    judge=JudgeFlags(
+        env=MappingProxyType(
+            {
+                "OPENCODE_PERMISSION": '{"*": "deny", "read": "allow", "grep": "allow", '
+                '"glob": "allow", "list": "allow"}'
+            }
+        ),
+        readers=frozenset({"read", "grep", "glob", "list"}),
+    ),
     install="npm install -g opencode-ai",
     login="opencode auth login",
     accounts=(".local/share/opencode/auth.json",),
@@ -424,6 +454,12 @@ QWEN = AgentDescription(
         keeps_freely=True,
         only_names=True,
     ),
+    judge=JudgeFlags(
+        flags=("--approval-mode", "plan"),
+        readers=frozenset(
+            {"read_file", "read_many_files", "list_directory", "glob", "search_file_content"}
+        ),
+    ),
     install="npm install -g @qwen-code/qwen-code",
     login="qwen (then /auth), or set OPENAI_API_KEY",
     keys=("OPENAI_API_KEY",),
@@ -465,6 +501,10 @@ COPILOT = AgentDescription(
     # One argument: as two, a missing id would open its list of sessions.
     resume=("--resume={session}",),
     tools=ToolFlags(allow=("--allow-tool={tool}",), deny=("--deny-tool={tool}",)),
+    judge=JudgeFlags(
+        flags=("--allow-all", "--available-tools=view,grep,glob"),
+        readers=frozenset({"view", "grep", "glob"}),
+    ),
     install="npm install -g @github/copilot",
     login="copilot login, or set COPILOT_GITHUB_TOKEN",
     keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),

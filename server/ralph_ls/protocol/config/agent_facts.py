@@ -30,6 +30,18 @@ class DialectMetering:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeFlags:
+    """How an agent is started as a judge: it can read the work tree, and write nothing."""
+
+    flags: tuple[str, ...] = ()
+    """In place of those that let it work without asking."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    readers: frozenset[str] = frozenset()
+    """Its tools that only read, in lower case. Where it has used no other one, files that changed
+    meanwhile were changed by somebody else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFlags:
     """How an agent is given the lists of ``[tools]``; a list that it does not offer is refused.
 
@@ -151,6 +163,11 @@ class AcpVariant:
     """It was run with a real account; the others are listed last."""
     takes_servers: bool = True
     """It takes servers of MCP with a session; else they are offered by ``AgentDescription.mcp``."""
+    hides_servers: bool = False
+    """It hides the tools of such a server behind a search, unless it gets it as an option of its
+    own (``_meta``)."""
+    names_calls: bool = True
+    """A request for permission says which tool of a server it is about."""
     env: Mapping[str, str] = field(default_factory=dict)
     env_with_tools: Mapping[str, str] = field(default_factory=dict)
     """Variables that it gets where ``[tools]`` is set, so that it asks our client."""

@@ -18,6 +18,7 @@ from ralph_ls.protocol.config.renamed import with_new_keys
 from ralph_ls.protocol.config.tables import (
     BeadsConfig,
     Duration,
+    JudgeConfig,
     LaneConfig,
     LessonsConfig,
     ModelsConfig,
@@ -464,6 +465,9 @@ class Config(StrictWireModel):
     on_validate_fail: OnValidateFail = OnValidateFail.STOP
     max_repairs: int = Field(default=3, ge=1)
     """Repairs in a row after which a run with ``on_validate_fail = "repair"`` ends."""
+    judge: JudgeConfig = Field(
+        default=JudgeConfig.model_construct(), exclude_if=lambda judge: judge == JudgeConfig()
+    )
     verify: bool = False
     """Whether the commands in the criteria of a finished task are run, if they are approved."""
     logs: LogsConfig = LogsConfig.model_construct()

@@ -18,6 +18,7 @@ The settings of ``state``: how much of earlier runs is kept, with sizes such as 
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -299,6 +300,42 @@ class ModelsConfig(StrictWireModel):
 def as_choice(rule: Chosen) -> ModelChoice:
     """A rule as a table."""
     return ModelChoice(model=rule) if isinstance(rule, str) else rule
+
+
+class JudgeWhen(StrEnum):
+    """When work is judged."""
+
+    OFF = "off"
+    """Never."""
+    TASK = "task"
+    """When a task is done, and a request when its agent says so."""
+    COMPLETION = "completion"
+    """When the run would be complete."""
+
+
+class JudgeConfig(StrictWireModel):
+    """An independent look at finished work by an agent with a fresh context, which can only read.
+
+    It comes after the validation. Work for which it requests changes is open again.
+    """
+
+    when: JudgeWhen = JudgeWhen.OFF
+    """When work is judged; ``off`` for never. The profile ``stories`` has its own reviews."""
+    agent: str | None = Field(default=None, min_length=1)
+    """The agent that judges, from its name in ``agents`` or a known one. Unset: the run's agent."""
+    model: ModelName | None = None
+    """Its model. Unset: the one in the agent's settings, or the agent's choice."""
+    max_rounds: int = Field(default=3, ge=1)
+    """Requests for changes in a row after which the run is stuck and waits for you."""
+    timeout: Duration = 600.0
+    """How long it may take; 0 for no limit."""
+    max_diff: Size = 200_000
+    """Size of the diff that it gets; files that do not fit are named, and it can read them."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether work is judged at all."""
+        return self.when is not JudgeWhen.OFF
 
 
 class PriceConfig(StrictWireModel):

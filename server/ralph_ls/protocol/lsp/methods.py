@@ -81,6 +81,7 @@ STOP = "ralph/stop"
 PAUSE = "ralph/pause"
 RESUME = "ralph/resume"
 RESET = "ralph/reset"
+OVERRULE = "ralph/overrule"
 ANSWER = "ralph/answer"
 NOTE = "ralph/note"
 SKIP = "ralph/skip"
@@ -190,6 +191,15 @@ class ResetParams(WorkspaceParams):
 
     go_on: bool = Field(default=False, alias="continue")
     """Whether a run whose engine is gone is taken up by a new one, which resets it."""
+
+
+class OverruleParams(WorkspaceParams):
+    """Accept work for which a judge requests changes; its tasks are done in the plan."""
+
+    task: TaskId | None = None
+    """None: all that it requests."""
+    go_on: bool = Field(default=False, alias="continue")
+    """Whether a run whose engine is gone is taken up by a new one."""
 
 
 class AnswerParams(WorkspaceParams):
@@ -382,6 +392,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(PAUSE, PauseParams, ReplyResult, changes=True),
             _request(RESUME, ResumeParams, ReplyResult, changes=True),
             _request(RESET, ResetParams, ReplyResult, changes=True),
+            _request(OVERRULE, OverruleParams, ReplyResult, changes=True),
             _request(ANSWER, AnswerParams, ReplyResult, changes=True),
             _request(NOTE, NoteParams, ReplyResult, changes=True),
             _request(SKIP, SkipParams, ReplyResult, changes=True),

@@ -27,6 +27,8 @@ class Verb(StrEnum):
     """Continues after a pause, approves a review, resolves a blocker, or takes over a run whose
     engine died."""
     RESET = "reset"
+    OVERRULE = "overrule"
+    """Accepts work for which a judge requests changes."""
     ANSWER = "answer"
     RUN_TASK = "runTask"
     SHOW_LOG = "showLog"

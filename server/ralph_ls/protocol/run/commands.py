@@ -92,6 +92,14 @@ class ResetTask(CommandBase):
     task: TaskId
 
 
+class Overrule(CommandBase):
+    """Accept work for which a judge requested changes; the asker closes its tasks in the plan."""
+
+    kind: Literal["overrule"] = "overrule"
+    task: TaskId | None = None
+    """Unset: all that a judge requests."""
+
+
 class Approval(StrictWireModel):
     """One thing that may be executed as it is now."""
 
@@ -108,7 +116,7 @@ class Allow(CommandBase):
 
 
 Command = Annotated[
-    Stop | Pause | Resume | Reset | Answer | Note | Skip | ResetTask | Allow,
+    Stop | Pause | Resume | Reset | Answer | Note | Skip | ResetTask | Overrule | Allow,
     Field(discriminator="kind"),
 ]
 """The closed union of commands."""
@@ -123,5 +131,6 @@ COMMAND_TYPES: tuple[type[CommandBase], ...] = (
     Note,
     Skip,
     ResetTask,
+    Overrule,
     Allow,
 )

@@ -44,6 +44,7 @@ from ralph_ls.protocol.run.iteration_events import (
     TaskSetAside,
     Validated,
 )
+from ralph_ls.protocol.run.judge_events import Judged, JudgeOverruled, JudgeStarted
 from ralph_ls.protocol.run.lane_events import (
     LaneDropped,
     LaneMerged,
@@ -155,6 +156,9 @@ __all__ = [
     "CriteriaVerified",
     "Validated",
     "RolledBack",
+    "JudgeStarted",
+    "Judged",
+    "JudgeOverruled",
     "Committed",
     "Pushed",
     "IterationEnded",
@@ -321,6 +325,9 @@ Event = (
     | CriteriaVerified
     | Validated
     | RolledBack
+    | JudgeStarted
+    | Judged
+    | JudgeOverruled
     | Committed
     | Pushed
     | WaitStarted

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.base import StrictWireModel, WireModel
 
 
 class ReportKind(StrEnum):
@@ -182,6 +182,33 @@ class Promise(WireModel):
 
     kind: PromiseKind
     text: str = ""
+
+
+class JudgeVerdict(StrEnum):
+    """What a judge finds of an iteration's work."""
+
+    PASSED = "pass"
+    CHANGES_REQUESTED = "changesRequested"
+    CANNOT_TELL = "cannotTell"
+    """It did not decide, or there is no verdict that counts: ``reason`` says why."""
+
+
+class RequestedChange(WireModel):
+    """One thing that a judge wants changed."""
+
+    file: str = ""
+    """Relative to the work tree; empty where it names none."""
+    reason: str
+
+
+class JudgeReport(StrictWireModel):
+    """The verdict as a judge gives it, in its last block or by a tool."""
+
+    token: str
+    """That of its prompt: a block that was quoted from a file has another one."""
+    verdict: JudgeVerdict
+    reason: str = ""
+    changes: tuple[RequestedChange, ...] = ()
 
 
 class Usage(WireModel):

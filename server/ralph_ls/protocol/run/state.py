@@ -18,6 +18,8 @@ from ralph_ls.protocol.run.events import (
     CriteriaVerified,
     GuardReverted,
     IterationStarted,
+    Judged,
+    JudgeStarted,
     Pushed,
     RolledBack,
     TaskSetAside,
@@ -103,6 +105,8 @@ class CurrentIteration(WireModel):
     verified: tuple[CriteriaVerified, ...] = ()
     validated: Validated | None = None
     rolled_back: RolledBack | None = None
+    judging: JudgeStarted | None = None
+    judged: Judged | None = None
     committed: Committed | None = None
     pushed: Pushed | None = None
     reverted: tuple[GuardReverted, ...] = ()
@@ -247,6 +251,21 @@ class RunTotals(WireModel):
     """Number of iterations in which the agent failed, by the kind of failure."""
 
 
+class JudgeTotals(WireModel):
+    """The verdicts of a run's judge so far, and what they took."""
+
+    passed: int = 0
+    changes: int = 0
+    """Verdicts that request changes."""
+    unclear: int = 0
+    """Work that it could not judge."""
+    overruled: int = 0
+    """Verdicts that the user overruled."""
+    seconds: float = 0.0
+    usage: Usage | None = None
+    """A part of the run's usage."""
+
+
 class LaneView(WireModel):
     """A lane of a parallel run: one task in a separate work tree."""
 
@@ -381,6 +400,22 @@ class RunState(WireModel):
     session: Session | None = None
     failed_validation: FailedValidation | None = None
     """The last one, where the run continued with it; None where it was content since."""
+    judgement: Judged | None = Field(default=None, exclude_if=lambda judged: judged is None)
+    """The judge's newest verdict."""
+    judge_requests: dict[str, Judged] = Field(
+        default_factory=dict, exclude_if=lambda requests: not requests
+    )
+    """Requests for changes that are neither met nor overruled, by task id; by an empty one those
+    about the whole run."""
+    judge_owed: tuple[TaskRef, ...] = Field(default=(), exclude_if=lambda tasks: not tasks)
+    """Tasks that became done in iterations that were not judged, such as invalid ones."""
+    judge_bases: dict[str, Baseline] = Field(
+        default_factory=dict, exclude_if=lambda bases: not bases
+    )
+    """The trees that work was begun on, by task id; by an empty one that of the whole run."""
+    judge_totals: JudgeTotals = Field(
+        default=JudgeTotals.model_construct(), exclude_if=lambda totals: totals == JudgeTotals()
+    )
     history: tuple[IterationFacts, ...] = ()
     """The last five iterations."""
     totals: RunTotals = RunTotals.model_construct()

@@ -133,7 +133,9 @@ def claims_of_run(
     run needs lessons: those that are not approved are left out of its prompts.
     """
     given = set(overrides)
-    used = {name for name in (config.agent, *other_agents(config)) if f"agents.{name}" not in given}
+    judge = config.judge.agent if config.judge.is_on else None
+    names = (config.agent, *other_agents(config), *([] if judge is None else [judge]))
+    used = {name for name in names if f"agents.{name}" not in given}
     return tuple(
         claim
         for claim in claims

@@ -128,6 +128,25 @@ def queue_reset(state: StateFolder, task: str, *, by: str) -> None:
     write_atomic(folder / f"{name}.{_RESET}.json", data, mode=PRIVATE_FILE)
 
 
+def queue_overrule(state: StateFolder, *, by: str) -> None:
+    """Store that the judge is overruled in a resumed run; raises like ``queue_note``."""
+    folder = make_private_folder(_folder(state))
+    name = secrets.token_hex(8)
+    line = json.dumps({"overrule": True, "by": by, "command": name}, ensure_ascii=False)
+    data = line.encode("utf-8", errors="replace") + b"\n"
+    write_atomic(folder / f"{name}.{_OVERRULE}.json", data, mode=PRIVATE_FILE)
+
+
+def take_overrules(state: StateFolder) -> list[tuple[str, str]]:
+    """All stored overrulings as author and id, oldest first; call ``take_notes`` first."""
+    found = (_entry(path) for path in _notes(state, "*.taken"))
+    return [
+        (str(one["by"]), str(one["command"]))
+        for one in found
+        if {"overrule", "by", "command"} <= one.keys()
+    ]
+
+
 def take_resets(state: StateFolder) -> list[tuple[str, str, str]]:
     """All stored resets as task, author and id, oldest first; call ``take_notes`` first.
 
@@ -171,6 +190,7 @@ def _notes(state: StateFolder, pattern: str) -> list[Path]:
 
 
 _RESET = "reset"
+_OVERRULE = "overrule"
 
 
 def _read_note(path: Path) -> tuple[str, str] | None:

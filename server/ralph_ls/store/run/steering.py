@@ -8,6 +8,7 @@ in the file or in a document that an editor has open. Everything here blocks.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from ralph_ls.store.run.inbox import (
     CommandReply,
     new_command_id,
     queue_note,
+    queue_overrule,
     queue_reset,
     send_command,
 )
@@ -235,6 +237,70 @@ def _outcome_of_reply(found: FoundRun, done: str) -> CommandOutcome:
 
 
 SHOWN_TITLE = 60
+
+
+def overrule(context: CommandContext, *, task: str | None = None) -> CommandOutcome:
+    """Accept the work for which the judge requests changes, and close its tasks in the plan.
+
+    Without an engine it counts once the run is resumed. Raises ``NoEngine`` where no judge requests
+    changes, and ``RalphError`` where a task cannot be closed.
+    """
+    found = require_run(context)
+    requests = found.state.judge_requests
+    if not requests or (task is not None and task not in requests):
+        of_it = "" if task is None else f" of {task}"
+        raise NoEngine(f"no judge requests changes{of_it}; check it: ralph status")
+    if found.state.end is not None and found.state.end.reason is EndReason.COMPLETE:
+        raise NoEngine("the run is complete; check it: ralph status")
+    closed = [
+        text
+        for key, one in requests.items()
+        if key in one.reopened and task in {None, key}
+        if (text := _accept_task(context, found, key))
+    ]
+    done = "; ".join([*closed, "the judge is overruled"])
+    if found.live:
+        outcome = _ask(context, found, orders.Overrule, task=task)
+        reply = outcome.reply
+        both = "; ".join([*closed, reply.text])
+        return replace(
+            outcome, reply=CommandReply(accepted=reply.accepted, code=reply.code, text=both)
+        )
+    queue_overrule(_state_of(found), by=context.by)
+    return _outcome_of_reply(found, done)
+
+
+def _accept_task(context: CommandContext, found: FoundRun, task: str) -> str:
+    """Close a task that a judge opened; empty where it is closed, or gone, by now."""
+    from ralph_ls.core.plan.formats.dispatch import accept_edit, byte_exact_edit
+    from ralph_ls.store.project.plan_file import edit_as_user, find_plan_location, find_task
+
+    root = context.worktree.root
+    place = find_plan_location(found.state.plan, found.state.config, os.environ)
+    if place.kind is PlanKind.BEADS:
+        return _accept_issue(root, task, place)
+    try:
+        known = find_task(root, place, task)
+    except UsageError:
+        return ""
+    if known.state is TaskState.DONE:
+        return ""
+    change = byte_exact_edit(place.kind, partial(accept_edit, place.kind), task)
+    edit_as_user(root, _state(context), place.path, change, at=context.now, kind=place.kind)
+    return f"the task {_name(known)} is done in {place.path}"
+
+
+def _accept_issue(root: Path, task: str, plan: PlanLocation) -> str:
+    from ralph_ls.core.plan.formats.beads import commands
+    from ralph_ls.store.external.bd import apply_commands, find_bd
+    from ralph_ls.store.project.plan_file import issues_of
+
+    issue = issues_of(root, plan).by_id().get(task)
+    if issue is None or issue.is_closed:
+        return ""
+    why = "Accepted by the user, over the judge's request for changes"
+    apply_commands(find_bd(root, plan.environment), [commands.close_command(task, why)])
+    return f"the issue {task} is closed in bd"
 
 
 def skip_task(context: CommandContext, task: str) -> CommandOutcome:

@@ -165,6 +165,28 @@ export const steps = [
         },
     ],
     [
+        "a lesson is shown before it is accepted, and is in use from then on",
+        async ({ editor, letters }) => {
+            const file = path.join(letters.folder, ".ralph", "lessons", "red.md");
+            fs.mkdirSync(path.dirname(file), { recursive: true });
+            fs.writeFileSync(file, "---\nscope: repository\n---\n\n# Press red\n\nGreen fails.\n");
+            await editor.command("Ralph: Lessons…");
+            await editor.row("Propose Lessons from Earlier Runs").waitFor();
+            await editor.picture("56-lessons");
+            await editor.row("not accepted in this form").click();
+            await editor.row("Accept into Prompts").waitFor();
+            await editor.line("Green fails.").waitFor();
+            await editor.picture("56-lesson");
+            await editor.row("Accept into Prompts").click();
+            await editor.row("Accept into Prompts").waitFor({ state: "detached" });
+            const said = editor.page.locator(".statusbar-item", { hasText: "have the lesson red" });
+            await said.waitFor();
+            await editor.command("Ralph: Lessons…");
+            await editor.row("Press red").filter({ hasNotText: "not accepted" }).waitFor();
+            await editor.press("Escape");
+        },
+    ],
+    [
         "the dashboard draws all runs in every theme, and can be read in each",
         async ({ editor, server }) => {
             await editor.command("View: Show Explorer");

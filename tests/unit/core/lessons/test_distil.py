@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.lessons.distil import Distilled, distil, kind_of, source_words, telling_words
-from ralph_ls.core.lessons.history import KINDS, RunRecord, read_record
+from ralph_ls.core.lessons.history import KINDS, RememberedNote, RunRecord, read_record
 from ralph_ls.core.lessons.lesson import read_lesson, write_lesson
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.lessons import Finding, FindingKind, IterationRef
@@ -15,6 +15,7 @@ from ralph_ls.protocol.run.events import (
     EvidenceGathered,
     IterationEnded,
     IterationStarted,
+    LessonRemembered,
     RunStarted,
     Warned,
 )
@@ -221,6 +222,32 @@ class TestSettings:
         assert not found(FindingKind.SETTING, run(), run(config=other))
 
 
+class TestRemembered:
+    def test_a_note_of_several_iterations_is_one_proposal(self) -> None:
+        notes = [RememberedNote(iteration=n, text=text) for n, text in enumerate(NOTES, 1)]
+        runs = [run(remembered=tuple(notes)), run(run=OTHER_RUN, remembered=tuple(notes[:1]))]
+        texts = [one.text for one in found(FindingKind.REMEMBERED, *runs)]
+        assert texts == ["Use uv", "Use uv Because pip fails.", "Use uv, and " + "x" * 187 + "…"]
+        short, titled, long = distil(runs).proposals
+        assert (short.title, short.text) == ("Use uv", "Use uv")
+        assert short.source == "run 0a1b iteration 1; run 3c4d iteration 1"
+        assert (titled.title, titled.text) == ("Use uv", "Because pip fails.")
+        assert long.text == NOTES[2]
+        assert len({one.id for one in (short, titled, long)}) == 3
+        for lesson in (short, titled, long):
+            assert read_lesson(lesson.id, write_lesson(lesson)) == lesson
+
+
+NOTES = ("Use uv", "Use uv\n\nBecause pip fails.", "Use uv, and " + "x" * 300, " \n")
+
+
+def test_two_proposals_never_have_one_id() -> None:
+    titles = ("Migrate the database!", "Migrate the database?")
+    given = run(set_aside=tuple(aside(n, title) for n, title in enumerate(titles, 1)))
+    ids = [one.id for one in distil([given]).proposals]
+    assert ids == ["set-aside-migrate-the-database", "set-aside-migrate-the-database-2"]
+
+
 @pytest.mark.parametrize(
     ("iterations", "expected"),
     [
@@ -280,6 +307,7 @@ class TestRecords:
             EvidenceGathered(**OF_IT, evidence=Evidence(paths=("a.py",), tasks_done=("id-A",))),
             checked,
             moved,
+            LessonRemembered(**OF_IT, text="Use uv"),
             self.ended(usage=Usage(cost_usd=0.5)),
             Warned(**STAMP, code="x", message="y"),
         ]
@@ -299,6 +327,7 @@ class TestRecords:
                 ),
             ),
             set_aside=(aside(2),),
+            remembered=(RememberedNote(iteration=2, text="Use uv"),),
         )
         assert {event.kind for event in events} - KINDS == {"warned"}
 

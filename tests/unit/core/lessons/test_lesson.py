@@ -135,6 +135,12 @@ class TestWrite:
         )
         assert read_lesson("a", write_lesson(lesson)) == lesson
 
+    def test_words_with_commas_are_listed_line_by_line(self) -> None:
+        lesson = Lesson(id="a", title="T", text="x", files=("*.{a,b}", "src/[a]*", "plain"))
+        text = write_lesson(lesson)
+        assert 'files:\n  - "*.{a,b}"\n  - "src/[a]*"\n  - plain\n' in text
+        assert read_lesson("a", text) == lesson
+
 
 class TestId:
     @pytest.mark.parametrize(

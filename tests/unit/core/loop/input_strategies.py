@@ -32,6 +32,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WaitElapsed,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
@@ -52,10 +53,12 @@ from ralph_ls.protocol.config.config import (
 )
 from ralph_ls.protocol.run.agent_tools import ReportTool
 from ralph_ls.protocol.run.report import (
+    JudgeVerdict,
     Promise,
     PromiseKind,
     Report,
     ReportKind,
+    RequestedChange,
     SessionSeen,
     Usage,
 )
@@ -198,6 +201,17 @@ validated = st.builds(
     seconds=seconds,
     tail=st.just("tested"),
 )
+judged = st.builds(
+    WorkJudged,
+    verdict=st.sampled_from(JudgeVerdict),
+    reason=texts,
+    changes=st.lists(
+        st.builds(RequestedChange, file=st.just("a.py"), reason=st.just("wrong")), max_size=1
+    ).map(tuple),
+    reopened=st.sampled_from([(), ("00000000",)]),
+    agent=st.just("claude"),
+    plan=st.none() | plans,
+)
 undone = st.builds(
     WorkUndone,
     refused=st.sampled_from(["", "it was pushed"]),
@@ -251,6 +265,7 @@ commands = st.builds(
             "skip",
             "resetTask",
             "allow",
+            "overrule",
         ]
     ),
     st.integers(10, 40),
@@ -283,6 +298,10 @@ configs: st.SearchStrategy[Config] = st.builds(
     commits=st.sampled_from(Committer),
     push=st.booleans(),
     on_validate_fail=st.sampled_from(OnValidateFail),
+    judge=st.sampled_from(
+        [{}, {}, {"when": "task", "max_rounds": 1}, {"when": "task"}, {"when": "completion"}]
+    ),
+    max_wait=st.sampled_from([86400.0, 30.0]),
     max_repairs=st.sampled_from([1, 3]),
     max_tokens=st.none() | st.just(300),
     max_cost_usd=st.none() | st.just(1.0),
@@ -333,6 +352,7 @@ anything: st.SearchStrategy[Input] = st.one_of(
     finished,
     read,
     validated,
+    judged,
     undone,
     committed,
     pushed,
@@ -349,6 +369,7 @@ awaited: dict[Awaits, st.SearchStrategy[Input]] = {
     Awaits.EXIT: finished | agent_calls | overdue,
     Awaits.READ: read,
     Awaits.VALIDATION: validated,
+    Awaits.JUDGE: judged,
     Awaits.UNDO: undone,
     Awaits.COMMIT: committed,
     Awaits.PUSH: pushed,

@@ -11,15 +11,22 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.result import AccountLimit
-from ralph_ls.core.loop.inputs import AgentFinished
+from ralph_ls.core.loop.inputs import AgentFinished, WorkJudged
 from ralph_ls.core.loop.profiles import PROFILES, preset_of
 from ralph_ls.protocol.config.config import Config, GateRule, OnHalt, OnValidateFail
-from ralph_ls.protocol.run.report import SessionSeen, Usage
+from ralph_ls.protocol.config.tables import JudgeConfig, JudgeWhen
+from ralph_ls.protocol.run.report import JudgeVerdict, RequestedChange, SessionSeen, Usage
 from ralph_ls.protocol.run.values import Again
 from tests.unit.core.loop import simulated_project
 from tests.unit.core.loop.simulated_project import Turn, promise
 
 TASKS = ("paint", "sand", "varnish")
+
+REFUSES = WorkJudged(
+    verdict=JudgeVerdict.CHANGES_REQUESTED,
+    changes=(RequestedChange(file="a.py", reason="wrong"),),
+    usage=Usage(input_tokens=40, output_tokens=2, cost_usd=0.1),
+)
 
 KNOWN_TURNS = [
     simulated_project.no_progress,
@@ -75,6 +82,10 @@ TRAITS: list[tuple[str, Any]] = [
     ("deletes_decide", False),
     ("validates", (True,)),
     ("validates", (False,)),
+    ("verdict", REFUSES),
+    ("verdict", REFUSES),
+    ("verdict", WorkJudged(verdict=JudgeVerdict.CANNOT_TELL, reason="it failed")),
+    ("is_closed", True),
     ("failure", "overloaded"),
     ("usage", Usage(input_tokens=300, output_tokens=20, cost_usd=0.5)),
     ("denied", ()),
@@ -135,6 +146,15 @@ def configs(draw: st.DrawFn) -> Config:
         "max_duration": draw(seldom(st.just(600.0))),
         "min_iterations": draw(st.sampled_from([0, 0, 3])),
         "on_validate_fail": draw(st.sampled_from(OnValidateFail)),
+        "judge": draw(
+            st.sampled_from(
+                [
+                    JudgeConfig(),
+                    JudgeConfig(when=JudgeWhen.TASK, max_rounds=2),
+                    JudgeConfig(when=JudgeWhen.COMPLETION),
+                ]
+            )
+        ),
         "cooldown": draw(st.sampled_from([0.0, 0.0, 1.5])),
         "session": chosen.session.model_copy(update={"resume": draw(st.booleans())}),
     }

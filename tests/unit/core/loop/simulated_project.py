@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ralph_ls.core.agent.failures import NO_OUTPUT
 from ralph_ls.core.agent.result import AccountLimit
-from ralph_ls.core.loop.effects import CommitWork, NoteSetAside, UndoWork
+from ralph_ls.core.loop.effects import CommitWork, JudgeWork, NoteSetAside, UndoWork
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
     AgentFinished,
@@ -21,6 +21,7 @@ from ralph_ls.core.loop.inputs import (
     PlanFacts,
     RevertedChange,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
@@ -29,6 +30,7 @@ from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.report import (
     AgentFailure,
+    JudgeVerdict,
     Promise,
     PromiseKind,
     Report,
@@ -67,6 +69,10 @@ class Turn:
     deletes_decide: bool = True
     validates: tuple[bool, ...] = ()
     """What the validation says each time it runs; empty: there is no script."""
+    verdict: WorkJudged = WorkJudged(verdict=JudgeVerdict.PASSED, agent="judge")
+    """What a judge says of it, where one is asked; its tasks are opened where they can be."""
+    is_closed: bool = False
+    """Its tasks cannot be opened again."""
     verified: tuple[TaskVerification, ...] = ()
     """What came of its tasks' checks; those that failed are open again."""
     notices: tuple[Notice, ...] = ()
@@ -370,6 +376,15 @@ class SimulatedProject:
             reverted=played.restores,
             notices=played.notices,
         )
+
+    def judge(self, effect: JudgeWork, attempt: int) -> WorkJudged:
+        """The verdict on a start's work; tasks for which changes are requested are open again."""
+        played = self.said.get((effect.start, attempt), Turn())
+        if played.verdict.verdict is not JudgeVerdict.CHANGES_REQUESTED:
+            return played.verdict
+        opened = () if played.is_closed else tuple(task.id for task in effect.tasks)
+        self.tasks.update(dict.fromkeys(opened, "todo"))
+        return replace(played.verdict, reopened=opened, plan=self.plan())
 
     def commit_work(self, effect: CommitWork) -> WorkCommitted:
         """Commit what differs from the base, once for each iteration."""

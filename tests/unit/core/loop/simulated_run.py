@@ -29,6 +29,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WaitElapsed,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
 )
 from ralph_ls.core.loop.lane_effects import LaneEffect
@@ -39,6 +40,7 @@ from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.protocol.config.config import Config, OnHalt
 from ralph_ls.protocol.run.commands import COMMAND_TYPES, CommandBase
 from ralph_ls.protocol.run.events import Event, dump_event, parse_event
+from ralph_ls.protocol.run.report import JudgeVerdict
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import BreakerState
 from tests.unit.core.loop.simulated_project import SimulatedProject, Turn
@@ -277,7 +279,7 @@ class SimulatedRun:
                 )
             case order.UndoWork():
                 return simulated.undo_work(effect, self._left_out(effect))
-            case order.Validate() | order.CommitWork() | order.PushWork():
+            case order.Validate() | order.JudgeWork() | order.CommitWork() | order.PushWork():
                 self.queue.append(lambda: self._checked(effect))
             case order.WaitUntil():
                 return WaitElapsed()
@@ -323,15 +325,25 @@ class SimulatedRun:
             return AgentFinished(signal=15, stopped=True, seconds=0.5)
         return self.simulated.work(start, attempt)
 
-    def _checked(self, effect: order.Validate | order.CommitWork | order.PushWork) -> Input:
+    def _checked(
+        self, effect: order.Validate | order.JudgeWork | order.CommitWork | order.PushWork
+    ) -> Input:
         """What comes of what is done for an iteration after its agent."""
         match effect:
+            case order.JudgeWork():
+                return self._judge_ends(effect)
             case order.Validate(start=start):
                 return self._validation_ends(start)
             case order.CommitWork():
                 return self._is_committed(effect)
             case order.PushWork():
                 return self._is_pushed()
+
+    def _judge_ends(self, effect: order.JudgeWork) -> WorkJudged:
+        agent = None if self.run.current is None else self.run.current.agent
+        if self.stopping:
+            return WorkJudged(verdict=JudgeVerdict.CANNOT_TELL, reason="it was stopped")
+        return self.simulated.judge(effect, 1 if agent is None else agent.attempt)
 
     def _is_committed(self, effect: order.CommitWork) -> WorkCommitted:
         if self.stopping:

@@ -25,7 +25,8 @@ def fleet_verb(
         str,
         typer.Argument(
             metavar="[ACTION]",
-            help="run, worker, status, logs, answer, retry, stop, drain, publish, add, allow, list.",
+            help="add, allow, list, run, worker, status, logs, answer, retry, stop, drain or "
+            "publish.",
             show_default="status",
         ),
     ] = "status",

@@ -22,6 +22,7 @@ from ralph_ls.core.lessons.lesson import Lesson
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.redaction.redactor import Redactor, secrets_of
 from ralph_ls.engine.clock import SystemClock
+from ralph_ls.protocol.errors import NoEngine
 from ralph_ls.protocol.lessons import (
     Finding,
     FindingKind,
@@ -86,10 +87,14 @@ def learn_verb(
     place = current_worktree()
     folders = lesson_folders(os.environ, place.worktree, place.state)
     records = read_records(place.worktree, place.state, most=runs)
+    wants_agent = agent is not None or agent_command is not None
+    if wants_agent and not any(one.iterations for one in records):
+        root = place.worktree.root
+        raise NoEngine(f"no run in {root} to learn from yet; start one: ralph run")
     distilled = distil(records)
     proposals: list[Lesson] = list(distilled.proposals)
     notes: list[str] = []
-    if agent is not None or agent_command is not None:
+    if wants_agent:
         more, notes = _ask_agent(records, distilled.findings, agent, agent_command, agent_prompt)
         proposals += more
     today = SystemClock().local().date()

@@ -27,9 +27,11 @@ from ralph_ls.core.loop.fold.lane_changes import LaneChange, changes_of_lane
 from ralph_ls.core.loop.fold.run_changes import (
     changes_of_command,
     changes_of_halt,
+    changes_of_overruling,
     changes_of_run,
     resumed_changes,
 )
+from ralph_ls.core.loop.rules.judge import requests_after_reset
 from ralph_ls.protocol.run.events import (
     AgentExited,
     AgentStarted,
@@ -43,6 +45,7 @@ from ralph_ls.protocol.run.events import (
     EventBase,
     IterationEnded,
     IterationStarted,
+    JudgeOverruled,
     NoteAdded,
     PhaseChanged,
     QuestionAnswered,
@@ -127,6 +130,10 @@ def _changes(state: RunState, event: EventBase) -> RunChanges:
         case event if isinstance(event, LaneChange):
             return changes_of_lane(state, event)
         case CircuitBreakerStateChange(breaker=breaker, start=None):
-            return {"breaker": breaker, "stuck_count": 0, **REPETITION_RESET}
+            requests = requests_after_reset(state)
+            reset: RunChanges = {"breaker": breaker, "judge_requests": requests, "stuck_count": 0}
+            return {**reset, **REPETITION_RESET}
+        case JudgeOverruled(tasks=tasks):
+            return changes_of_overruling(state, tasks)
         case _:
             return {**current_changes(state, event), **shown_changes(state, event)}

@@ -12,7 +12,7 @@ from ralph_ls.core.loop.changes import (
     replace_iteration,
 )
 from ralph_ls.core.loop.evidence.repetition import repetition_after_iteration
-from ralph_ls.core.loop.rules import budget, failure_policy
+from ralph_ls.core.loop.rules import budget, failure_policy, judge
 from ralph_ls.core.loop.rules.agent_choice import session_after_iteration
 from ralph_ls.core.loop.rules.commits import next_commit_base
 from ralph_ls.core.loop.rules.gate import failing_tests_after
@@ -30,6 +30,8 @@ from ralph_ls.protocol.run.events import (
     GuardReverted,
     IterationEnded,
     IterationStarted,
+    Judged,
+    JudgeStarted,
     PlanChanged,
     PromiseRead,
     Pushed,
@@ -85,6 +87,7 @@ def changes_of_iteration(
                 "seen": end_states,
                 "verdict": None,
                 "specs_unplanned": False,
+                "judge_bases": judge.bases_after_start(state, event.task, event.baseline),
                 "attempts": state.attempts if event.attempts is None else event.attempts,
                 "set_aside": without_task(state.set_aside, event.task),
             }
@@ -131,6 +134,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
         "usage": add_usage(state.usage, event.usage),
         "calls": budget.calls_after_iteration(state, event),
         "crashes": event.crashes,
+        "judge_owed": judge.owed_after_iteration(state),
         "overloads": failure_policy.overloads_after(state, event),
         "waited_seconds": failure_policy.waited_after(state, event),
         "agents_out": failure_policy.unavailable_after_iteration(state.agents_out, event.agent_out),
@@ -283,6 +287,8 @@ def shown_changes(state: RunState, event: EventBase) -> RunChanges:
                 "evidence_iteration": event.iteration,
                 "evidence_start": event.start,
             }
+        case Judged():
+            return _judged_changes(state, event)
         case RolledBack(ok=True):
             return {"evidence": _without_effect(event)}
         case PlanChanged(counts=counts):
@@ -307,6 +313,21 @@ def shown_changes(state: RunState, event: EventBase) -> RunChanges:
             return changes
         case _:
             return {}
+
+
+def _judged_changes(state: RunState, event: Judged) -> RunChanges:
+    """A task that a judge has opened again is not done, whatever the evidence had."""
+    changes: RunChanges = {
+        "judgement": event,
+        "judge_requests": judge.requests_after_verdict(state, event),
+        "judge_owed": tuple(one for one in state.judge_owed if one not in event.tasks),
+        "judge_totals": judge.totals_after_verdict(state.judge_totals, event),
+    }
+    evidence = state.evidence
+    if evidence is not None and state.evidence_start == event.start and event.reopened:
+        done = tuple(task for task in evidence.tasks_done if task not in event.reopened)
+        changes["evidence"] = evidence.model_copy(update={"tasks_done": done})
+    return changes
 
 
 def _without_effect(undone: RolledBack) -> Evidence:
@@ -335,6 +356,10 @@ def current_changes(state: RunState, event: EventBase) -> RunChanges:
             changes["validated"] = event
         case RolledBack():
             changes["rolled_back"] = event
+        case JudgeStarted():
+            changes["judging"] = event
+        case Judged():
+            changes["judged"] = event
         case GuardReverted():
             # The agent's version is for users to read, and would be kept at every boundary.
             emptied: RevertedChanges = {"text": ""}

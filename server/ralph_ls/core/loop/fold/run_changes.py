@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from ralph_ls.core.loop.changes import (
     FailedValidationChanges,
+    JudgeTotalsChanges,
     LaneChanges,
     RunChanges,
     replace_iteration,
 )
 from ralph_ls.core.loop.evidence.repetition import REPETITION_RESET
-from ralph_ls.core.loop.rules import attempts, failure_policy
+from ralph_ls.core.loop.rules import attempts, failure_policy, judge
 from ralph_ls.core.loop.rules.waits import AGENT_WAITS
 from ralph_ls.protocol.run.events import (
     BlockedRaised,
@@ -29,7 +30,7 @@ from ralph_ls.protocol.run.events import (
     WaitStarted,
 )
 from ralph_ls.protocol.run.state import Blocker, End, Question, RunState
-from ralph_ls.protocol.run.values import Breaker, EndReason, Phase
+from ralph_ls.protocol.run.values import Breaker, EndReason, Phase, TaskRef
 
 KEPT_COMMANDS = 100
 
@@ -200,6 +201,15 @@ def changes_of_halt(
         case _:
             known = state.blocked.reason if state.blocked is not None else None
             return {"blocked": None, "resolved_blocker": known}
+
+
+def changes_of_overruling(state: RunState, tasks: tuple[TaskRef, ...]) -> RunChanges:
+    """The changes of a judge's verdict that the user overrules."""
+    totals: JudgeTotalsChanges = {"overruled": state.judge_totals.overruled + 1}
+    return {
+        "judge_requests": judge.requests_after_overruling(state, tasks),
+        "judge_totals": state.judge_totals.model_copy(update=totals),
+    }
 
 
 def changes_of_command(state: RunState, event: CommandAccepted | CommandRejected) -> RunChanges:

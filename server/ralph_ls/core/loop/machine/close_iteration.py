@@ -24,6 +24,7 @@ from ralph_ls.core.loop.inputs import (
     IterationRead,
     ValidationFinished,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
@@ -41,10 +42,12 @@ from ralph_ls.core.loop.machine.iteration_end import (
 )
 from ralph_ls.core.loop.machine.iteration_events import (
     emit_decisions,
+    emit_judge_started,
     emit_reading,
     emit_reverted,
     emit_rollback,
     emit_validated,
+    emit_verdict,
     emit_verified,
     gate_inputs,
     warn_once,
@@ -60,8 +63,9 @@ from ralph_ls.core.loop.machine.verdict import (
     is_held_by_tests,
     limit_of,
     verdict,
+    would_complete,
 )
-from ralph_ls.core.loop.rules import attempts, validation
+from ralph_ls.core.loop.rules import attempts, judge, validation
 from ralph_ls.core.loop.rules import breaker as breaker_rules
 from ralph_ls.core.loop.rules.budget import iteration_limit_passed
 from ralph_ls.core.loop.rules.failure_policy import (
@@ -128,9 +132,10 @@ def _halt_on_dispute(draft: StepDraft, given: IterationRead, iteration: int) -> 
 
 
 def continue_closing(
-    draft: StepDraft, given: ValidationFinished | WorkUndone | WorkCommitted | WorkPushed
+    draft: StepDraft,
+    given: ValidationFinished | WorkJudged | WorkUndone | WorkCommitted | WorkPushed,
 ) -> None:
-    """Continue with the open iteration after validation, rollback, commit or push.
+    """Continue with the open iteration after validation, judge, rollback, commit or push.
 
     ``rules.validation`` decides about a failed script; a failed push is fatal (docs/rules.md#push),
     and a failed commit is reported.
@@ -143,6 +148,9 @@ def continue_closing(
         case ValidationFinished():
             emit_validated(draft, given)
             _after_validation(draft, held, evidence)
+        case WorkJudged():
+            emit_verdict(draft, given)
+            _commit(draft, judge.after_judge(held, given), _evidence(draft, current, held))
         case WorkUndone():
             emit_rollback(draft, given)
             held = validation.after_rollback(held, given)
@@ -157,6 +165,7 @@ def continue_closing(
 
 _AWAITED = {
     ValidationFinished: Awaits.VALIDATION,
+    WorkJudged: Awaits.JUDGE,
     WorkUndone: Awaits.UNDO,
     WorkCommitted: Awaits.COMMIT,
     WorkPushed: Awaits.PUSH,
@@ -164,15 +173,34 @@ _AWAITED = {
 
 
 def _after_validation(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
-    """Roll back work that did not validate, where that is configured; else commit it."""
+    """Roll back work that did not validate, where that is configured; else judge and commit it."""
     current = draft.open_iteration
     stopped = _is_stopped(draft, current)
     order = validation.rollback_due(draft.run, current, evidence, stopped=stopped)
     if order is None:
-        _commit(draft, given, evidence)
+        _judge(draft, given, evidence)
     else:
         draft.hold_reading(given)
         draft.order(replace(order, skip=run_flow.skipped(draft.run)))
+
+
+def _judge(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
+    """Have finished work judged, where that is configured, then commit it."""
+    run, current = draft.run, draft.open_iteration
+    is_over = not _is_stopped(draft, current) and limit_of(given) is None
+    order = None
+    if run.config.judge.is_on and is_over and not validation.is_invalid(current):
+        settled = _settle(draft, current, given, evidence, without_judge=True)
+        completes = would_complete(run, settled)
+        order = judge.judge_due(
+            run, current, given, progress=evidence.progress, completes=completes
+        )
+    if order is None:
+        _commit(draft, given, evidence)
+        return
+    draft.hold_reading(given)
+    emit_judge_started(draft, order)
+    draft.order(replace(order, skip=run_flow.skipped(run)))
 
 
 def _commit(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
@@ -299,7 +327,12 @@ def _close(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
 
 
 def _settle(
-    draft: StepDraft, current: CurrentIteration, given: IterationRead, evidence: Evidence
+    draft: StepDraft,
+    current: CurrentIteration,
+    given: IterationRead,
+    evidence: Evidence,
+    *,
+    without_judge: bool = False,
 ) -> SettledIteration:
     run, exit_event = draft.run, current.exit
     stopped = _is_stopped(draft, current)
@@ -329,7 +362,7 @@ def _settle(
     )
     settlement = _count_attempt(draft, settlement)
     if not settlement.cut_short:
-        gate = validation.refuse_completion(run, current, check_gate(gate_inputs(run, given)))
+        gate = _decide_gate(draft, current, given, without_judge=without_judge)
         stuck_count = 0 if head else run.stuck_count + 1
         stuck_count = run.stuck_count if _is_neutral(settlement) else stuck_count
         settlement = replace(settlement, gate=gate, stuck_count=stuck_count)
@@ -343,6 +376,15 @@ def _settle(
     facts = _facts(draft, settlement)
     counted = breaker_rules.count_iteration(run.breaker, facts, run.config.breaker, draft.now)
     return replace(settlement, breaker=counted)
+
+
+def _decide_gate(
+    draft: StepDraft, current: CurrentIteration, given: IterationRead, *, without_judge: bool
+) -> GateResult:
+    """The gate's decision, where neither validation nor a judge refuses the completion."""
+    run = draft.run
+    gate = validation.refuse_completion(run, current, check_gate(gate_inputs(run, given)))
+    return gate if without_judge else judge.refuse_completion(run, current, gate)
 
 
 def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIteration:
@@ -427,6 +469,7 @@ def _facts(draft: StepDraft, settlement: SettledIteration) -> breaker_rules.Brea
         denied_tools=settlement.read.denied_tools,
         set_aside=settlement.set_aside is not None,
         endless=unfinished_tasks.why_stuck(draft.run, settlement),
+        judged=None if settlement.set_aside else judge.why_stuck(settlement.current),
         asked=is_halt_raised(draft.config, settlement),
     )
 

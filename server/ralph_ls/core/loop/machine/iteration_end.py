@@ -236,7 +236,7 @@ def end_iteration(draft: StepDraft, settlement: SettledIteration) -> None:
             crashes=crashes,
             recommendation=recommendation,
             counts=given.plan.counts,
-            usage=given.usage,
+            usage=settlement.usage,
             failure=given.failure_kind if settlement.hold is None else settlement.hold.kind,
             agent_out=settlement.agent_out,
             permission_denials=None if denied is None else len(denied),

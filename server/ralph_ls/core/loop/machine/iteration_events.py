@@ -7,10 +7,11 @@ that are in the journal already are not emitted again.
 from __future__ import annotations
 
 from ralph_ls.core.agent.usage import add_usage
+from ralph_ls.core.loop.effects import JudgeWork
 from ralph_ls.core.loop.evidence.progress import contradiction, is_tick_alone
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.fold.iteration_changes import BUDGET_WARNING, warning_name
-from ralph_ls.core.loop.inputs import IterationRead, ValidationFinished, WorkUndone
+from ralph_ls.core.loop.inputs import IterationRead, ValidationFinished, WorkJudged, WorkUndone
 from ralph_ls.core.loop.machine import unfinished_tasks
 from ralph_ls.core.loop.machine.verdict import (
     SettledIteration,
@@ -32,6 +33,8 @@ from ralph_ls.protocol.run.events import (
     Event,
     EvidenceGathered,
     GuardReverted,
+    Judged,
+    JudgeStarted,
     PlanChanged,
     PromiseRead,
     RalphStatusUpdate,
@@ -99,6 +102,47 @@ def emit_rollback(draft: StepDraft, given: WorkUndone) -> None:
             kept=given.kept,
             refused=given.refused,
         )
+    )
+
+
+def emit_judge_started(draft: StepDraft, order: JudgeWork) -> None:
+    """Report that the iteration's work is judged."""
+    config = draft.config.judge
+    emit_once(
+        draft,
+        JudgeStarted(
+            **draft.iteration_stamp,
+            agent=config.agent or draft.config.agent,
+            model=config.model,
+            tasks=order.tasks,
+            round=order.round,
+            max_rounds=config.max_rounds,
+        ),
+    )
+
+
+def emit_verdict(draft: StepDraft, given: WorkJudged) -> None:
+    """Report the judge's verdict, also that it is undecided."""
+    begun = draft.open_iteration.judging
+    for notice in given.notices:
+        warn_once(draft, notice.code, notice.message)
+    emit_once(
+        draft,
+        Judged(
+            **draft.iteration_stamp,
+            verdict=given.verdict,
+            reason=given.reason,
+            changes=given.changes,
+            agent=given.agent or draft.config.agent,
+            model=given.model,
+            tasks=() if begun is None else begun.tasks,
+            reopened=given.reopened,
+            round=1 if begun is None else begun.round,
+            max_rounds=draft.config.judge.max_rounds,
+            seconds=given.seconds,
+            usage=given.usage,
+            restored=given.restored,
+        ),
     )
 
 
@@ -222,7 +266,7 @@ def _warn_of_budgets(draft: StepDraft, settlement: SettledIteration) -> None:
         run.config,
         counted=counted_iterations(run, settlement),
         seconds=active_seconds(run, draft.now),
-        usage=add_usage(run.usage, settlement.read.usage),
+        usage=add_usage(run.usage, settlement.usage),
     )
     for name, message in used:
         if name not in run.budgets_warned:

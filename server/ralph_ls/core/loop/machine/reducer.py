@@ -51,12 +51,13 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WaitElapsed,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
 from ralph_ls.core.loop.machine import agent_calls, close_iteration, run_flow, steering
 from ralph_ls.core.loop.machine.iteration_events import warn_once
-from ralph_ls.core.loop.rules import attempts, validation
+from ralph_ls.core.loop.rules import attempts, judge, validation
 from ralph_ls.core.loop.rules.agent_choice import choose_worker, session_to_resume
 from ralph_ls.core.loop.rules.commits import has_uncommitted_work
 from ralph_ls.core.loop.rules.failure_policy import substitute_agent, unavailable_agents
@@ -119,7 +120,7 @@ def _dispatch(draft: StepDraft, given: Input) -> None:  # noqa: PLR0912 - one br
             _agent_finished(draft, given)
         case IterationRead():
             close_iteration.read_iteration(draft, given)
-        case ValidationFinished() | WorkUndone() | WorkCommitted() | WorkPushed():
+        case ValidationFinished() | WorkJudged() | WorkUndone() | WorkCommitted() | WorkPushed():
             close_iteration.continue_closing(draft, given)
         case CommandArrived(command=command):
             steering.handle_command(draft, command)
@@ -268,6 +269,8 @@ def _emit_resets(draft: StepDraft, facts: EngineFacts) -> None:
     """A new run counts from nothing, so only a resumed one has anything to reset."""
     for reset in facts.resets:
         steering.reset_task(draft, reset.task, command=reset.command, by=reset.by)
+    for one in facts.overrules:
+        steering.overrule_judge(draft, draft.run.judge_requests, by=one.by)
 
 
 def _prepared(draft: StepDraft, given: Prepared) -> None:
@@ -399,6 +402,7 @@ def _is_confirmation(run: RunState) -> bool:
         is_whole_plan
         and run.config.gate.rule in CONFIRMING_GATES
         and not validation.is_repair_iteration(run)
+        and not judge.is_held(run)
     )
 
 

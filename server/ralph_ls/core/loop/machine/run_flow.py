@@ -16,7 +16,7 @@ from ralph_ls.core.loop.effects import (
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.loop.inputs import PlanFacts
 from ralph_ls.core.loop.machine.blockers import announce_end
-from ralph_ls.core.loop.rules import attempts, budget, gate
+from ralph_ls.core.loop.rules import attempts, budget, gate, judge
 from ralph_ls.core.loop.rules import breaker as breaker_rules
 from ralph_ls.core.loop.rules import budget as calls
 from ralph_ls.core.loop.rules.commits import restored_lines, unfinished_git_of_last_start
@@ -284,7 +284,7 @@ def end_before_iteration(
     docs/rules.md#exit-codes.
     """
     run, all_done = draft.run, plan.counts.open_required == 0
-    if mode is Mode.PLAN or is_repair_iteration(run):
+    if mode is Mode.PLAN or is_repair_iteration(run) or judge.is_held(run):
         if message := _budget_used_up(draft):
             end_run(draft, EndReason.LIMIT, message)
         return bool(message)
@@ -402,6 +402,7 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
         is_untrusted=question is not None and question.untrusted,
         recommendation=run.recommendation,
         failed_validation=run.failed_validation,
+        judged=judge.requests_for(run, task),
         failing_tests=run.failing_tests,
         restored=restored_lines(run.reverted),
         unfinished_git=unfinished_git_of_last_start(run, started.start),

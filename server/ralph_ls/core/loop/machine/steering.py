@@ -8,7 +8,7 @@ text answers a question.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from ralph_ls.core.loop.effects import (
@@ -22,7 +22,7 @@ from ralph_ls.core.loop.effects import (
 from ralph_ls.core.loop.fold.run_changes import RESET_TASK
 from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
 from ralph_ls.core.loop.machine import agent_calls, run_flow
-from ralph_ls.core.loop.rules import attempts
+from ralph_ls.core.loop.rules import attempts, judge
 from ralph_ls.core.loop.rules.waits import (
     REVIEW,
     WAIT_SUBJECTS,
@@ -37,6 +37,7 @@ from ralph_ls.protocol.run.commands import (
     Answer,
     Command,
     Note,
+    Overrule,
     Pause,
     Reset,
     ResetTask,
@@ -49,6 +50,8 @@ from ralph_ls.protocol.run.events import (
     BlockedResolved,
     CommandAccepted,
     CommandRejected,
+    Judged,
+    JudgeOverruled,
     NoteAdded,
     PhaseChanged,
     QuestionAnswered,
@@ -203,11 +206,38 @@ def _obey(draft: StepDraft, command: Command) -> None:
         case ResetTask():
             reset_task(draft, command.task, command=command.id, by=command.by)
             _leave_if_only_blocked_by_plan(draft)
+        case Overrule():
+            _overrule(draft, command)
         case Allow():
             draft.order(TakeApprovals(approvals=command.approvals))
             accept(draft, command, "the run may use what you have approved")
         case _:  # pragma: no cover
             assert_never(command)
+
+
+def _overrule(draft: StepDraft, command: Overrule) -> None:
+    """Accept work that a judge did not pass; a run that is stuck for it continues."""
+    run, wanted = draft.run, command.task
+    found = {key: one for key, one in run.judge_requests.items() if wanted in {None, key}}
+    if not found:
+        of_it = "" if wanted is None else f" of {wanted}"
+        reject(draft, command, "no-request", f"no judge requests changes{of_it}")
+        return
+    overrule_judge(draft, found, by=command.by)
+    accept(draft, command, "the judge is overruled; the work counts as it is")
+    _leave_if_settled(draft)
+
+
+def overrule_judge(draft: StepDraft, requests: Mapping[str, Judged], *, by: str) -> None:
+    """Report that a judge's requests are overruled, and close a breaker that is open for them."""
+    for one in {judged.seq: judged for judged in requests.values()}.values():
+        draft.emit(
+            JudgeOverruled(
+                **draft.stamp, by=by, tasks=one.tasks, start=one.start, iteration=one.iteration
+            )
+        )
+    if judge.is_stuck_by_judge(draft.run):
+        run_flow.reset_breaker(draft, by=by)
 
 
 def _skip(draft: StepDraft, command: Skip) -> None:

@@ -34,6 +34,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WaitElapsed,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
@@ -73,6 +74,7 @@ _NO_AGENT = "no agent runs"
 _NOBODY_ASKS = "no agent waits for an answer"
 _NOTHING_TO_READ = "no iteration is waiting to be read"
 _NOT_VALIDATING = "nothing is being validated"
+_NOT_JUDGING = "no judge is at work"
 _NOT_UNDOING = "nothing is being rolled back"
 _NOT_COMMITTING = "nothing is being committed"
 _NOT_PUSHING = "nothing is being pushed"
@@ -101,6 +103,7 @@ def _row(
         AnswerOverdue: _NOBODY_ASKS,
         IterationRead: _NOTHING_TO_READ,
         ValidationFinished: _NOT_VALIDATING,
+        WorkJudged: _NOT_JUDGING,
         WorkUndone: _NOT_UNDOING,
         WorkCommitted: _NOT_COMMITTING,
         WorkPushed: _NOT_PUSHING,
@@ -140,6 +143,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
             {
                 IterationRead: _SETTLED | {Phase.SETTLING, Phase.RUNNING},
                 ValidationFinished: _SETTLED | {Phase.SETTLING},
+                WorkJudged: _SETTLED | {Phase.SETTLING},
                 WorkUndone: _SETTLED,
                 WorkCommitted: _SETTLED | {Phase.SETTLING},
                 WorkPushed: _SETTLED,
@@ -177,6 +181,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
                 AgentCalled: _to(Phase.STOPPING),
                 IterationRead: _to(Phase.STOPPING, Phase.ENDED),
                 ValidationFinished: _to(Phase.STOPPING, Phase.ENDED),
+                WorkJudged: _to(Phase.STOPPING, Phase.ENDED),
                 WorkUndone: _to(Phase.ENDED),
                 WorkCommitted: _to(Phase.STOPPING, Phase.ENDED),
                 WorkPushed: _to(Phase.ENDED),

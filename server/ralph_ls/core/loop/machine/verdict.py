@@ -17,7 +17,7 @@ from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.fold.iteration_changes import warning_name
 from ralph_ls.core.loop.inputs import IterationRead
-from ralph_ls.core.loop.rules import budget
+from ralph_ls.core.loop.rules import budget, judge
 from ralph_ls.core.loop.rules import gate as confirming
 from ralph_ls.core.loop.rules.failure_policy import LIMITS_OF_ITS_OWN, AgentHold, needs_user_words
 from ralph_ls.core.loop.rules.gate import ORDERS, GateResult, queue_is_empty
@@ -27,7 +27,7 @@ from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config, GateRule, OnBlocked, OnTimeout
 from ralph_ls.protocol.run.events import AgentExited, Pushed
 from ralph_ls.protocol.run.iteration_events import AgentOut
-from ralph_ls.protocol.run.report import PromiseKind, Report
+from ralph_ls.protocol.run.report import PromiseKind, Report, Usage
 from ralph_ls.protocol.run.state import CurrentIteration, RunState
 from ralph_ls.protocol.run.values import (
     Breaker,
@@ -104,6 +104,11 @@ class SettledIteration:
         engine died and it left no progress.
         """
         return self.hold is None and (not self.lost or self.evidence.progress)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What its agents used, with its judge."""
+        return judge.usage_with_judge(self.current, self.read.usage)
 
     @property
     def agent_out(self) -> AgentOut | None:
@@ -186,8 +191,20 @@ def exit_words(exit_event: AgentExited) -> str:
 def completion(run: RunState, settlement: SettledIteration) -> str | None:
     """Why the run is complete; None where it is not, whatever the agent says."""
     given = settlement.read
-    is_held = given.halted or given.plan.committed_offence or _commit_failed(settlement)
+    is_held = (
+        given.halted
+        or given.plan.committed_offence
+        or _commit_failed(settlement)
+        or judge.is_held(run, settlement.current)
+    )
     return None if is_held else _completion_in_tree(run, settlement)
+
+
+def would_complete(run: RunState, settlement: SettledIteration) -> bool:
+    """Whether the run is complete as far as a judge does not object."""
+    given = settlement.read
+    is_held = given.halted or given.plan.committed_offence or _commit_failed(settlement)
+    return not is_held and _completion_in_tree(run, settlement) is not None
 
 
 def refused_completion_words(run: RunState, settlement: SettledIteration) -> str | None:
@@ -284,7 +301,7 @@ def _meaning(
                 run.config,
                 counted=counted_iterations(run, settlement),
                 seconds=active_seconds(run, now),
-                usage=add_usage(run.usage, settlement.read.usage),
+                usage=add_usage(run.usage, settlement.usage),
             )
 
 

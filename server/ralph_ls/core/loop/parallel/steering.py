@@ -18,6 +18,7 @@ from ralph_ls.protocol.run.commands import (
     Answer,
     Command,
     Note,
+    Overrule,
     Pause,
     Reset,
     ResetTask,
@@ -59,6 +60,9 @@ def _obey(draft: StepDraft, command: Command) -> None:
             _skip(draft, command)
         case ResetTask():
             _reset_task(draft, command)
+        case Overrule():
+            reason = "a lane's judge is overruled in the lane's work tree, and then: ralph resume"
+            reject(draft, command, "lane", reason)
         case Allow(approvals=approvals):
             draft.order(TakeApprovals(approvals=approvals))
             for lane in live_lanes(draft):

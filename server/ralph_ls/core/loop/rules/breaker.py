@@ -19,6 +19,7 @@ The transitions (docs/rules.md#breaker):
 - Attempts are counted before the breaker: an iteration that set its task aside zeroes the count of
   no progress, since the loop moves on. Two of them with no progress between are a separate row:
   then the environment is broken.
+- A judge that requests changes as often as it may opens it too, also where the breaker is off.
 - A confirming iteration, which has no task, neither raises nor zeroes the counts of no progress and
   of refused completions.
 - An iteration that was cut short (by the user, a usage limit or a kill) opens nothing and raises no
@@ -71,6 +72,8 @@ class BreakerFacts:
     """Its task was set aside."""
     endless: str | None = None
     """Why the run has to stop where no task can be set aside: nothing was finished for so long."""
+    judged: str | None = None
+    """Why the run has to stop for a judge that never passes."""
     asked: bool = False
     """It halted the run on a question or a blocker."""
     cut_short: bool = False
@@ -84,7 +87,12 @@ def count_iteration(
 ) -> Breaker:
     """The breaker after one iteration; every threshold comes from ``config``."""
     counted = _count(breaker, facts)
-    if not config.enabled or breaker.state is BreakerState.OPEN:
+    is_open = breaker.state is BreakerState.OPEN
+    if facts.judged is not None and not facts.cut_short and not is_open:
+        # The judge's own bound, whatever else the breaker counts.
+        opened = _move(counted, BreakerState.OPEN, facts.judged, now)
+        return replace_breaker(opened, total_opens=breaker.total_opens + 1)
+    if not config.enabled or is_open:
         return counted
     is_silent = facts.cut_short and not facts.set_aside
     opening = None if is_silent else _reason_to_open(counted, facts, config)

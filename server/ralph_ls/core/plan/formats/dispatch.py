@@ -7,10 +7,11 @@ the user edits here, an edit raises RalphError with what to do instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 
 from ralph_ls.core.plan.diff.merge_lines import MergedPlan
 from ralph_ls.core.plan.diff.text_diff import find_text_change
+from ralph_ls.core.plan.edit.task_edits import tick_task
 from ralph_ls.core.plan.formats.plan_format import (
     EditEffects,
     PlanEdit,
@@ -23,7 +24,9 @@ from ralph_ls.core.plan.lint.checks import COMPLETION_MARKER
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.lint.remarks import LintRemark
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
+from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
+from ralph_ls.protocol.task_words import TaskState
 
 
 @cache
@@ -93,6 +96,16 @@ def plan_edit(
 def retry_edit(kind: PlanKind, task_id: str) -> PlanEdit:
     """The edit that opens a task again, with a note; raises as ``plan_edit``."""
     return operations_of(kind).retry(task_id)
+
+
+def accept_edit(kind: PlanKind, task_id: str) -> PlanEdit:
+    """The edit by which the user closes a task; raises ``RalphError`` where a plan has none."""
+    structured = operations_of(kind).text
+    if structured is not None:
+        return lambda text: structured.with_state(text, task_id, TaskState.DONE, "")
+    if format_of(kind).is_markdown:
+        return partial(tick_task, task_id=task_id)
+    raise RalphError(f"the task {task_id} cannot be closed in this plan; close it where it is kept")
 
 
 def byte_exact_edit(kind: PlanKind, change: Callable[[str], PlanEdit], task_id: str) -> PlanEdit:

@@ -160,7 +160,15 @@ def describe_check_failures(verification: TaskVerification) -> str:
     """Why a task is open again, for its note; empty where nothing failed."""
     if not verification.failed:
         return ""
-    return f"Verification failed: {'; '.join(map(describe_check_failure, verification.failed))}"
+    judged = [one.check.criterion for one in verification.failed if not one.check.command]
+    ran = [describe_check_failure(one) for one in verification.failed if one.check.command]
+    return "; ".join([*judged, *([f"Verification failed: {'; '.join(ran)}"] if ran else [])])
+
+
+def refuted_by_judge(task: TaskRef, words: str) -> TaskVerification:
+    """A task that is to be open again without any command that failed: ``words`` are its note."""
+    check = CriterionCheck(criterion=words, command="")
+    return TaskVerification(task=task, checked=(CheckOutcome(check=check, exit_code=1),))
 
 
 def describe_check_failure(checked: CheckOutcome) -> str:

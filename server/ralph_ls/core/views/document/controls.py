@@ -120,6 +120,7 @@ def _remedies(context: DocumentContext, first: int, last: int) -> Iterator[Contr
         yield from _one(actions.resolve_action(context), _RESOLVES)
     if on_run:
         yield from _one(actions.approve_action(context))
+        yield from _one(actions.overrule_action(context), _RESETS)
         yield from _one(actions.reset_action(context), _RESETS)
 
 

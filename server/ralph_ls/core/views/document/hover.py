@@ -155,6 +155,8 @@ def _last_recap(context: DocumentContext, task: Task) -> Iterator[str]:
     yield f"- Report of iteration {recap.iteration}: {claims}"
     if recap.facts is not None:
         yield f"- Evidence of iteration {recap.iteration}: {_plain(recap.facts)}"
+    if recap.verdict is not None:
+        yield f"- Judge of iteration {recap.iteration}: {_plain(recap.verdict)}"
     if recap.recommendation:
         yield f"- Next: {_plain(recap.recommendation)}"
 

@@ -93,6 +93,7 @@ def _first_line(context: DocumentContext, now: datetime | None) -> Iterator[Lens
     settling = (
         actions.resolve_action(context),
         actions.approve_action(context),
+        actions.overrule_action(context),
         actions.reset_action(context),
     )
     for action in (*settling, *actions.run_actions(context)):

@@ -57,6 +57,17 @@ def reset_action(context: DocumentContext) -> Action | None:
     return Action(title=title, verb=Verb.RESET, arguments=_resume_arguments(context))
 
 
+def overrule_action(context: DocumentContext) -> Action | None:
+    """Accept the work that the judge did not pass; None where it requests nothing."""
+    state = context.state
+    if state is None or not state.judge_requests:
+        return None
+    if state.end is not None and state.end.reason is EndReason.COMPLETE:
+        return None
+    title = f"Overrule the judge{_and_continue(context)}"
+    return Action(title=title, verb=Verb.OVERRULE, arguments=_resume_arguments(context))
+
+
 def approve_action(context: DocumentContext) -> Action | None:
     """Approve what was done; None without an engine, where resuming the run approves it."""
     if not needs_review(context) or not context.live:
@@ -70,6 +81,7 @@ def user_actions(context: DocumentContext) -> tuple[Action, ...]:
         answer_action(context),
         resolve_action(context),
         approve_action(context),
+        overrule_action(context),
         reset_action(context),
     )
     return tuple(action for action in found if action is not None)

@@ -13,6 +13,7 @@ from itertools import takewhile
 from ralph_ls.core.loop.evidence.progress import new_head
 from ralph_ls.core.loop.fold.run_changes import RESET_TASK
 from ralph_ls.core.plan.verification.criterion_checks import verification_of
+from ralph_ls.core.views.model.judge_words import verdict_words
 from ralph_ls.core.views.model.words import claim_words, claims_words, evidence_words, one_line
 from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,
@@ -25,6 +26,7 @@ from ralph_ls.protocol.run.events import (
     GuardReverted,
     IterationEnded,
     IterationStarted,
+    Judged,
     RalphStatusUpdate,
     RolledBack,
     RunStarted,
@@ -67,6 +69,8 @@ class IterationRecap:
     """The next step that its report recommends."""
     facts: str | None = None
     """Its evidence in words; None where none was gathered."""
+    verdict: str | None = None
+    """The judge's verdict in words; None where nothing was judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +232,8 @@ def _check(draft: _HistoryDraft, event: EventBase) -> None:
         case RolledBack(ok=True, start=start):
             for task_id in _finished_in(draft, start):
                 del draft.completions[task_id]
+        case Judged():
+            _judge(draft, event)
         case GuardReverted():
             draft.reverted = (*draft.reverted, event)
         case _:
@@ -249,6 +255,16 @@ def _claim(draft: _HistoryDraft, ended: IterationEnded) -> None:
         task_id, recap = known
         claims = ", ".join((recap.claims or NO_STATUS_BLOCK, words))
         draft.recaps[task_id] = replace(recap, claims=one_line(claims, limit=MAX_RECAP_CHARS))
+
+
+def _judge(draft: _HistoryDraft, event: Judged) -> None:
+    """Add the verdict to the recap; a task that the judge opened is not done."""
+    if (known := _recap_of(draft, event)) is not None:
+        task_id, recap = known
+        words = one_line(verdict_words(event), limit=MAX_RECAP_CHARS)
+        draft.recaps[task_id] = replace(recap, verdict=words)
+    for task_id in event.reopened:
+        draft.completions.pop(task_id, None)
 
 
 def _show(draft: _HistoryDraft, event: EvidenceGathered) -> None:

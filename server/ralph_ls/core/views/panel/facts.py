@@ -18,6 +18,13 @@ from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.model.judge_words import (
+    change_lines,
+    judge_tokens,
+    judging_words,
+    totals_words,
+    verdict_words,
+)
 from ralph_ls.core.views.model.tasks import (
     aside_words,
     refuted_tasks,
@@ -42,7 +49,7 @@ from ralph_ls.core.views.text.summary import (
 )
 from ralph_ls.protocol.config.config import BreakerConfig
 from ralph_ls.protocol.lsp.panel import Fact, Tone
-from ralph_ls.protocol.run.report import Report, Usage
+from ralph_ls.protocol.run.report import JudgeVerdict, Report, Usage
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, Evidence
 
@@ -100,6 +107,7 @@ def facts(context: DocumentContext, now: datetime | None = None) -> tuple[Fact, 
         *_work(report, evidence),
         *_evidence(evidence),
         *_claims(state),
+        *_judge(state),
         *_next(state),
         _time(context, state, now),
         *_cost(context, state),
@@ -255,6 +263,43 @@ def _claims(state: RunState) -> Iterator[Fact]:
     if last is not None and last.start >= newest and (text := claims_words(last.claims)):
         shown, more = split_text(text, SHOWN_NEXT)
         yield Fact(key="claims", heading="Claims", text=f"{shown}…" if more else shown, more=more)
+
+
+def _judge(state: RunState) -> Iterator[Fact]:
+    """The judge at work, or its newest verdict; what all verdicts took when expanded."""
+    judging = None if state.current is None else state.current.judging
+    if judging is not None and state.current is not None and state.current.judged is None:
+        yield Fact(key="judge", heading="Judge", text=judging_words(judging), tone=Tone.ACTIVE)
+        return
+    judged = state.judgement
+    if judged is None:
+        return
+    shown, rest = split_text(verdict_words(judged), SHOWN_NEXT)
+    lines = [rest, *change_lines(judged), totals_words(state.judge_totals), *_judges_share(state)]
+    yield Fact(
+        key="judge",
+        heading="Judge",
+        text=f"{shown}…" if rest else shown,
+        tone=VERDICT_TONES[judged.verdict],
+        more="\n".join(filter(None, lines)),
+    )
+
+
+def _judges_share(state: RunState) -> Iterator[str]:
+    usage = state.judge_totals.usage
+    parts = [
+        cost_words(None if usage is None else usage.cost_usd, None, estimated=is_estimated(usage)),
+        tokens_words(judge_tokens(state.judge_totals), None),
+    ]
+    if words := ", ".join(filter(None, parts)):
+        yield f"of the run's cost: {words}"
+
+
+VERDICT_TONES = {
+    JudgeVerdict.PASSED: Tone.GOOD,
+    JudgeVerdict.CHANGES_REQUESTED: Tone.WARNING,
+    JudgeVerdict.CANNOT_TELL: Tone.WARNING,
+}
 
 
 def _next(state: RunState) -> Iterator[Fact]:

@@ -12,6 +12,7 @@ from ralph_ls.core.loop.rules.waits import REVIEW
 from ralph_ls.core.plurals import count_of, numbered_iteration
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.model.judge_words import change_lines, judging_words, verdict_words
 from ralph_ls.core.views.model.tasks import aside_words, failed_output_tail, verification_words
 from ralph_ls.core.views.model.words import (
     claim_words,
@@ -25,11 +26,11 @@ from ralph_ls.core.views.model.words import (
 from ralph_ls.core.views.text.event_weights import EventLine, Weight
 from ralph_ls.core.views.text.lanes import lane_event_line
 from ralph_ls.core.views.text.status import wait_words
-from ralph_ls.core.views.text.summary import format_duration
+from ralph_ls.core.views.text.summary import dollar_words, format_duration
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run import events as e
 from ralph_ls.protocol.run.lane_events import LaneEvent
-from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.report import AgentFailure, JudgeVerdict
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import (
     EndReason,
@@ -117,8 +118,32 @@ def _about_waits_and_lanes(event: e.EventBase, zone: tzinfo | None) -> EventLine
             return EventLine(text=f"Waiting{words}", weight=Weight.WARNING)
         case LaneEvent():
             return lane_event_line(event, zone=zone)
+        case e.JudgeStarted() | e.Judged() | e.JudgeOverruled():
+            return _about_judge(event)
         case _:
             return None
+
+
+def _about_judge(event: e.JudgeStarted | e.Judged | e.JudgeOverruled) -> EventLine:
+    match event:
+        case e.JudgeStarted():
+            return EventLine(text=f"Judge: {judging_words(event)}", weight=Weight.QUIET)
+        case e.JudgeOverruled(by=by, iteration=iteration):
+            text = f"The judge of iteration {iteration} is overruled by {by}"
+            return EventLine(text=text, weight=Weight.WARNING)
+        case _:
+            return _verdict(event)
+
+
+def _verdict(event: e.Judged) -> EventLine:
+    cost = None if event.usage is None else event.usage.cost_usd
+    took = f" ({format_duration(event.seconds)}{'' if cost is None else f', {dollar_words(cost)}'})"
+    if event.verdict is JudgeVerdict.CHANGES_REQUESTED:
+        lines = [f"Judge: changes requested{took}", *change_lines(event)]
+        return EventLine(text="\n  ".join(lines), weight=Weight.WARNING)
+    is_good = event.verdict is JudgeVerdict.PASSED
+    weight = Weight.GOOD if is_good else Weight.WARNING
+    return EventLine(text=f"Judge: {verdict_words(event)}{took}", weight=weight)
 
 
 def log_lines(text: str, clock: str) -> str:

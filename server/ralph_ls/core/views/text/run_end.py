@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 
 from ralph_ls.core.loop.profiles import is_parallel, profile_of
 from ralph_ls.core.loop.rules.budget import tokens_of, used_up_budgets
+from ralph_ls.core.loop.rules.judge import is_stuck_by_judge
 from ralph_ls.core.loop.rules.waits import is_ended_by_clock
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.prompt.template import mode_word
+from ralph_ls.core.views.model.judge_words import totals_words
 from ralph_ls.core.views.model.tasks import after_attempts
 from ralph_ls.core.views.model.words import (
     SHOWN_REASON,
@@ -70,6 +72,9 @@ DISPUTE_STEP = (
     "--take-all or --leave"
 )
 """The next step after a lost iteration with changes that may not be its own."""
+
+JUDGE_STEP = "accept the work: ralph overrule; or more rounds: ralph run --resume"
+"""The next step after a judge that never passed."""
 
 CLOCK_STEP = NEXT_STEPS["stopped"]
 """The next step after a run that ended at its hours or instead of a long wait."""
@@ -162,8 +167,8 @@ def next_step(state: RunState) -> str | None:
     if state.request is not None and text.endswith("ralph run"):
         # A new run would have to be given the request again.
         text += " --resume"
-    if by_time := _step_after_time(state):
-        return by_time
+    if special := _step_by_cause(state):
+        return special
     spent = used_up_budgets(
         state.config, counted=state.counted, seconds=state.active_seconds, usage=state.usage
     )
@@ -197,8 +202,10 @@ MORE_TIME = "set a longer timeout in .ralph/config.toml, then: ralph run --resum
 """The next step after an agent that ran out of time, where that ends the run."""
 
 
-def _step_after_time(state: RunState) -> str:
-    """The step after a run whose agent ran out of time, or that the clock ended; else empty."""
+def _step_by_cause(state: RunState) -> str:
+    """The step after a judge that never passed, or an end by time; else empty."""
+    if has_trouble(state) and is_stuck_by_judge(state):
+        return JUDGE_STEP
     if is_ended_by_clock(state):
         return CLOCK_STEP
     is_fatal = state.end is not None and state.end.reason is EndReason.FATAL
@@ -235,10 +242,21 @@ def _figures(state: RunState) -> Iterator[str]:
     yield f"Commits:     {totals.commits}"
     yield f"Files:       {'at least ' if totals.more_files else ''}{totals.files} changed"
     yield f"Cost:        {_cost(state)}"
+    if judged := totals_words(state.judge_totals):
+        yield f"Judge:       {judged}{_cost_of_judge(state)}"
     if totals.restored:
         yield f"Restored:    {count_of(totals.restored, 'forbidden change')} (see the log)"
     if totals.failures:
         yield f"Failures:    {failure_counts(totals.failures)}"
+
+
+def _cost_of_judge(state: RunState) -> str:
+    """Its part of the run's cost, with the brackets."""
+    usage = state.judge_totals.usage
+    cost, tokens = cost_of(usage), tokens_of(usage)
+    parts = [] if cost is None else [dollar_words(cost, estimated=is_estimated(usage))]
+    parts += [] if tokens is None else [f"{token_words(tokens)} tokens"]
+    return f" ({', '.join(parts)} of that)" if parts else ""
 
 
 def _cost(state: RunState) -> str:

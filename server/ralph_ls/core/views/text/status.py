@@ -14,6 +14,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
+from ralph_ls.core.loop.rules.judge import is_stuck_by_judge
 from ralph_ls.core.loop.rules.waits import (
     BY_REVIEW_POINT,
     REVIEW,
@@ -22,6 +23,7 @@ from ralph_ls.core.loop.rules.waits import (
     lanes_need_user,
     parked_words,
 )
+from ralph_ls.core.views.model.judge_words import verdict_words
 from ralph_ls.core.views.model.tasks import attempt_words
 from ralph_ls.core.views.model.words import (
     SHOWN_REASON,
@@ -267,6 +269,9 @@ def _last_change(state: RunState) -> str:
         parts.append(f"report: {claim_words(state.report)}")
     if claims := claims_words(state.last.claims):
         parts.append(f"the agent claims: {claims}")
+    judged = state.judgement
+    if judged is not None and judged.start == state.last.start:
+        parts.append(f"judge: {verdict_words(judged)}")
     parts.append(f"breaker {state.breaker.state.value}")
     return "; ".join(parts)
 
@@ -304,6 +309,8 @@ def _next(state: RunState, phase: Phase) -> str:
         if asking_lanes(state):
             return 'ralph answer "…", or with several questions: ralph inbox'
         return "ralph resume, once what is parked is settled; or ralph stop"
+    if phase is Phase.PARKED and is_stuck_by_judge(state):
+        return "ralph overrule, to accept the work; or ralph reset, for more rounds"
     if phase is Phase.PARKED:
         return {
             EndReason.DECIDE.value: 'ralph answer "…"',

@@ -29,6 +29,7 @@ from ralph_ls.core.loop.inputs import (
     ValidationFinished,
     WaitElapsed,
     WorkCommitted,
+    WorkJudged,
     WorkPushed,
     WorkUndone,
 )
@@ -38,6 +39,7 @@ from ralph_ls.core.loop.machine.transitions import INPUTS, LIVE_PHASES, TAKE_UP,
 from ralph_ls.core.loop.state import Awaits, LoopState
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.agent_tools import ReportTool
+from ralph_ls.protocol.run.report import JudgeVerdict
 from ralph_ls.protocol.run.values import Baseline, Phase, TaskRef
 from tests.unit.core.loop.input_strategies import anything
 from tests.unit.core.loop.machine.test_steering import HELD
@@ -76,6 +78,7 @@ ONE_OF_EACH: list[Input] = [
     AgentFinished(exit_code=0),
     IterationRead(),
     ValidationFinished(ok=True, exit_code=0, timed_out=False, seconds=1.0, tail=""),
+    WorkJudged(verdict=JudgeVerdict.PASSED),
     WorkUndone(),
     WorkCommitted(),
     WorkPushed(),
@@ -90,7 +93,7 @@ ONE_OF_EACH: list[Input] = [
 
 
 def test_every_phase_and_input_has_an_answer() -> None:
-    assert len(INPUTS) == 20
+    assert len(INPUTS) == 21
     assert set(TAKE_UP) == set(INPUTS)
     assert set(TRANSITIONS) == set(LIVE_PHASES)
     assert set(LIVE_PHASES) == set(Phase) - {Phase.STARTING, Phase.CRASHED}

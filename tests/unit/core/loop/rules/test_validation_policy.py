@@ -9,7 +9,7 @@ import pytest
 
 from ralph_ls.core.loop import effects as order
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.loop.inputs import Notice, ValidationFinished, WorkUndone
+from ralph_ls.core.loop.inputs import IterationRead, Notice, ValidationFinished, WorkUndone
 from ralph_ls.core.loop.rules.validation import (
     NOT_VALID,
     validation_failure_words,
@@ -174,14 +174,14 @@ class TestRollback:
     def test_the_commits_of_the_user_are_named_to_the_user_who_takes_it_back(self) -> None:
         played = held(Awaits.READ, BAD, **ROLLBACK)
         read = played.queue.popleft()
-        assert not callable(read)
+        assert isinstance(read, IterationRead)
         commits = (
             CommitSeen(hash="a" * 40, subject="mine", files=1, by_person=True),
             CommitSeen(hash="b" * 40, subject="inside", by_person=True, repository="lib"),
             CommitSeen(hash="c" * 40, subject="the agent's", files=1),
         )
-        changes = replace(read.changes, commits=commits)  # type: ignore[union-attr]
-        played.feed(replace(read, changes=changes))  # type: ignore[arg-type]
+        changes = replace(read.changes, commits=commits)
+        played.feed(replace(read, changes=changes))
         played.go_on()
         assert undone(played)[0].user_commits == ("a" * 40,)
 
