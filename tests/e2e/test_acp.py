@@ -17,6 +17,7 @@ from tests.e2e import agents
 from tests.e2e.recipe import DONE, GOES_ON
 from tests.e2e.recipes import CLAUDE, CODEX, COPILOT, GEMINI, OPENCODE, QWEN
 from tests.e2e.scene import Project, scene_of
+from tests.e2e.test_tools import own_call
 from tests.engine.project_builder import marked_processes
 from tests.engine.ralph_runner import told, warnings
 from tests.fakes.model_stub import Answer
@@ -67,6 +68,22 @@ def test_two_tasks_are_done_in_one_session(project: Project) -> None:
         assert ended.usage.output_tokens
     assert told(done, "agentStarted")[0].dialect == "acp"
     assert marked_processes(project.run_folder().name) == []
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_it_reports_by_tool(project: Project, is_listed: bool) -> None:
+    if is_listed and project.recipe.name == "codex-acp":
+        # Its requests do not say which tool they are about, so it reports in words.
+        return
+    if is_listed:
+        project.settle('[tools]\nallow = ["read"]\n')
+    stated = own_call(project.recipe.name.removesuffix("-acp"), "report_status", status="COMPLETE")
+    if project.recipe.name == "qwen-acp":
+        # It hides the tools of a session's servers behind a search.
+        stated = replace(stated, deferred=True)
+    project.stub.say(Answer(text="I report.", tools=(stated,)), Answer(text="That is all."))
+    done = project.run("1")
+    assert [event.tool for event in told(done, "agentReported")] == ["report_status"], done.stdout
 
 
 def test_what_the_rules_do_not_permit_is_not_done(project: Project) -> None:

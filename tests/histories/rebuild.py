@@ -22,6 +22,7 @@ from ralph_ls.core.agent.failures import FAILURE_TEXTS
 from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
+    AgentCalled,
     AgentFinished,
     AgentLaunched,
     AnnouncementDone,
@@ -54,6 +55,7 @@ from ralph_ls.core.loop.machine.run_flow import untaken_tasks
 from ralph_ls.core.loop.machine.verdict import COMMIT_FAILED
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.core.plan.verification.criterion_checks import verification_of
+from ralph_ls.protocol.run.agent_tools import ReportTool
 from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.run.events import (
     AgentExited,
@@ -231,6 +233,12 @@ class _Finder:
 
     def _from_outside(self) -> Input | None:
         event = self._next
+        if event.kind == "agentReported":
+            names = ("start", "tool", "arguments", "output_bytes", "sub_agent")
+            return AgentCalled(call=0, **{name: getattr(event, name) for name in names})
+        if event.kind == "lessonRemembered":
+            given = {"text": event.text}
+            return AgentCalled(start=event.start, call=0, tool=ReportTool.REMEMBER, arguments=given)
         if event.kind == "warned" and self._state.awaits is Awaits.EXIT:
             return AnnouncementDone(code=event.code, message=event.message, start=event.start)
         if event.kind == "phaseChanged" and event.phase == "stopping":

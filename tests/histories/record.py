@@ -10,6 +10,7 @@ they are not played, but written in today's form, in which a field that is new h
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -47,6 +48,7 @@ from tests.contracts.scenarios import SCENARIOS
 from tests.engine.forked_ralph import ForkServer
 from tests.engine.project_builder import ROOT, events_of, git, write_agent
 from tests.engine.ralph_runner import Project, Ralph
+from tests.engine.tools import reporting_agent
 from tests.histories import profiles
 from tests.histories.rebuild import replay, take
 
@@ -222,6 +224,19 @@ def _refutes_a_task(project: Project) -> None:
     project.run("2")
 
 
+def _reports_by_tool(project: Project) -> None:
+    """Claims and a lesson by tool, and a question for which the run halts."""
+    calls = [
+        ["remember", {"text": "make db first"}],
+        ["report_status", {"status": "IN_PROGRESS"}],
+        ["ask_decision", {"question": "Red or blue?", "wait": False}],
+    ]
+    (project.kept / "calls.json").write_text(json.dumps(calls), encoding="utf-8")
+    agent = Path(reporting_agent.__file__)
+    project.agent(f'work; commit\nexec {sys.executable} -I {agent} "$kept/calls.json"')
+    project.run("2")
+
+
 def _is_judged_and_overruled(project: Project) -> None:
     """A judge that requests changes as often as it may, and the user who overrules it."""
     judge = write_agent(
@@ -332,6 +347,7 @@ HISTORIES: Mapping[str, Callable[[Project], None]] = {
     "plan-vanishes": _plan_vanishes,
     "drops-a-task": _drops_a_task,
     "refutes-a-task": _refutes_a_task,
+    "reports-by-tool": _reports_by_tool,
     "is-judged-and-overruled": _is_judged_and_overruled,
     "rolls-back": _does_not_validate('on_validate_fail = "rollback"\n'),
     "repairs": _does_not_validate('on_validate_fail = "repair"\n'),

@@ -79,6 +79,34 @@ async def test_silence_ends_the_agent(agent: Agent) -> None:
     assert (exit_.timed_out, exit_.idle, exit_.stopped) == (False, True, False)
 
 
+@pytest.mark.parametrize("limit", ["timeout_seconds", "idle_timeout_seconds"])
+async def test_no_limit_of_time_runs_while_its_clocks_are_held(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    # The loop's clock jumps over the limit; nobody really waits.
+    monkeypatch.setattr(running_process, "HELD_UP", math.inf)
+    loop = asyncio.get_running_loop()
+    real_time, skipped = loop.time, [0.0]
+    monkeypatch.setattr(loop, "time", lambda: real_time() + skipped[0])
+    changes: dict[str, object] = {limit: 1000}
+    running = await agent.start(f"say('on it'); {SLEEP}", **changes)
+    await agent.heard.until(b"on it")
+    for _ in range(2):
+        running.hold_clocks()
+    skipped[0] += 5000
+    await asyncio.sleep(0)
+    for _ in range(2):
+        running.release_clocks()
+    skipped[0] += 900
+    await asyncio.sleep(0)
+    assert not running._reasons
+    skipped[0] += 101
+    exit_ = await running.wait()
+    assert exit_.timed_out is (limit == "timeout_seconds")
+    running.hold_clocks()
+    running.release_clocks()
+
+
 async def test_an_agent_that_keeps_talking_is_not_idle(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.engine.agent.description import Agent, acp_agent_of
-from ralph_ls.engine.agent.selection import adapter_of
+from ralph_ls.engine.agent.selection import adapter_of, choose_agent
 from ralph_ls.protocol.config.agent_catalog import CATALOG, AgentDescription, Dialect
 from ralph_ls.protocol.config.agent_facts import McpPlace, McpWay
 from ralph_ls.protocol.config.config import Config, ToolOffer
@@ -50,6 +50,8 @@ class McpOffer:
     """A list says which tools the agent may use."""
     seconds: float
     """How long a call may take."""
+    is_hidden: bool = False
+    """As ``AcpVariant.hides_servers``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +73,37 @@ def mcp_offer(agent: Agent, config: Config) -> McpOffer | None:
     if not is_available(config):
         return None
     if agent.dialect is Dialect.ACP:
-        described = acp_agent_of(agent.program)
-        variant = None if described is None else described.acp
-        is_flag = variant is not None and not variant.takes_servers
-        return _offer(described, described.mcp if described and is_flag else None, config)
+        return _acp_offer(agent, config)
     adapter = adapter_of(agent.name, config)
     known = None if adapter is None else CATALOG.get(adapter)
     return None if known is None or known.mcp is None else _offer(known, known.mcp, config)
+
+
+def _acp_offer(agent: Agent, config: Config) -> McpOffer | None:
+    """With the session, or by the agent's own flags where it takes no servers with that."""
+    described = acp_agent_of(agent.program)
+    variant = None if described is None else described.acp
+    if described is None or variant is None:
+        return _offer(described, None, config)
+    offer = _offer(described, None if variant.takes_servers else described.mcp, config)
+    if offer.is_guarded and not variant.names_calls:
+        return None
+    return replace(offer, is_hidden=variant.hides_servers)
+
+
+def is_offered(config: Config, name: str | None = None) -> bool:
+    """Whether the agent of that name, by default the run's, is offered the tools."""
+    named = config if name is None else config.model_copy(update={"agent": name})
+    return mcp_offer(choose_agent(named), named) is not None
+
+
+def how_it_reports(config: Config) -> str:
+    """How the run's agent reports, in words that follow "it reports"."""
+    if is_offered(config):
+        return "by tool"
+    if config.mcp is ToolOffer.OFF:
+        return 'in words, since mcp is "off"'
+    return "in words"
 
 
 def _offer(known: AgentDescription | None, place: McpPlace | None, config: Config) -> McpOffer:
@@ -101,7 +127,9 @@ def with_tools(
     command, *arguments = own_command("-m", "ralph_ls", "mcp")
     place = offer.place
     if place is None:
-        server = {"name": SERVER, "command": command, "args": arguments}
+        server: dict[str, Any] = {"name": SERVER, "command": command, "args": arguments}
+        if offer.is_hidden:
+            server["alwaysLoad"] = True
         flag = ACP_FLAG.replace("{json}", _json(server))
         return replace(agent, argv=(*agent.argv, flag)), OfferedFiles()
     entry: dict[str, Any] = {"command": command, "args": arguments, **place.entry}

@@ -37,6 +37,7 @@ from ralph_ls.core.views.report.doctor_checks import (
 )
 from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.agent.environment import base_agent_environment, stop_command
+from ralph_ls.engine.agent.mcp_offer import how_it_reports
 from ralph_ls.engine.agent.run_agents import ask_hook, require_metered
 from ralph_ls.engine.agent.selection import adapter_of, choose_agent
 from ralph_ls.engine.iteration.health import require_specs
@@ -231,7 +232,10 @@ def _agent(
         program = require_program(agent.program or agent.argv[0], environment, worktree, settings)
     except RalphError as error:
         return [check_from_message("agent", error.message)]
-    return [passed_check("agent", f"{config.agent} ({program})"), *check_sandbox(config, agent)]
+    return [
+        passed_check("agent", f"{config.agent} ({program}), reports {how_it_reports(config)}"),
+        *check_sandbox(config, agent),
+    ]
 
 
 def check_notifications(config: Config) -> list[CheckResult]:

@@ -48,7 +48,7 @@ LONGEST_TASK = 16_000
 OVER = "this iteration is over, so nothing is recorded; what still runs should end"
 
 
-class ToolRefused(Exception):
+class ToolRefused(ValueError):
     """A call cannot be taken; the message is for the agent."""
 
 
@@ -106,10 +106,8 @@ class AgentTools:
         return {"content": [{"type": "text", "text": text}], "isError": refused}
 
     def _require_open(self, params: dict[str, Any]) -> LaunchAgent:
-        given = params.get("token")
-        is_ours = isinstance(given, str) and hmac.compare_digest(
-            given.encode(), self.token.encode()
-        )
+        given = str(params.get("token", "")).encode(errors="replace")
+        is_ours = hmac.compare_digest(given, self.token.encode())
         if self._order is None or not self.token or not is_ours:
             raise ToolRefused(OVER)
         return self._order

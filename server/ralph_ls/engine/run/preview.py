@@ -6,7 +6,7 @@ Nothing is locked, written or started, so what is shown is what would be if noth
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from ralph_ls.core.loop.rules.agent_choice import Worker
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.replay.next_iteration import NextIteration, predict_next_iteration
 from ralph_ls.engine.agent.description import Agent
+from ralph_ls.engine.agent.mcp_offer import is_offered
 from ralph_ls.engine.agent.run_agents import describe_agents, describe_judge, require_metered
 from ralph_ls.engine.agent.selection import flags_for, with_agent
 from ralph_ls.engine.git.worktree_state import read_head
@@ -227,6 +228,7 @@ def _next_prompt(
         source.look_up(context.task_id)
     folders = lesson_folders(place.request.environment, place.worktree, place.state)
     context = preview_lessons(folders, context, max_tokens=config.lessons.max_tokens)
+    context = replace(context, has_tools=is_offered(config, seen.worker.agent))
     return NextPrompt(
         prompt=fill_template(template, source.with_context(context, plan.text)),
         instead="",

@@ -30,7 +30,7 @@ PATIENCE = 5.0
 """Idle seconds of a connection."""
 
 Method = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
-"""What answers one method, given its parameters."""
+"""What answers one method, given its parameters; refuses them with a ``ValueError``."""
 
 
 class HookSocket:
@@ -98,7 +98,10 @@ class HookSocket:
                 f"only {allowed} is allowed here: a run may not change itself, its work tree "
                 "or what it may execute; use another terminal",
             )
-        return {"result": await method(params if isinstance(params, dict) else {})}
+        try:
+            return {"result": await method(params if isinstance(params, dict) else {})}
+        except ValueError as error:
+            return _error("refused", str(error))
 
 
 def _error(code: str, message: str) -> dict[str, Any]:

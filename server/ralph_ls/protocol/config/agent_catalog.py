@@ -146,6 +146,7 @@ CLAUDE = AgentDescription(
         argv=("claude-agent-acp",),
         login="claude, and /login in it",
         reports_cost=True,
+        hides_servers=True,
         # Otherwise it asks its model after each turn what a user might type next.
         env=MappingProxyType({"CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false"}),
     ),
@@ -204,7 +205,7 @@ CODEX = AgentDescription(
     keys=("CODEX_API_KEY",),
     accounts=(".codex/auth.json",),
     homes=MappingProxyType({"CODEX_HOME": ".codex"}),
-    acp=AcpVariant(argv=("codex-acp",), login="codex login"),
+    acp=AcpVariant(argv=("codex-acp",), login="codex login", names_calls=False),
     mcp=McpPlace(
         way=McpWay.OVERRIDES,
         tool="mcp__ralph__{tool}",

@@ -163,6 +163,11 @@ class AcpVariant:
     """It was run with a real account; the others are listed last."""
     takes_servers: bool = True
     """It takes servers of MCP with a session; else they are offered by ``AgentDescription.mcp``."""
+    hides_servers: bool = False
+    """It hides the tools of such a server behind a search, unless it gets it as an option of its
+    own (``_meta``)."""
+    names_calls: bool = True
+    """A request for permission says which tool of a server it is about."""
     env: Mapping[str, str] = field(default_factory=dict)
     env_with_tools: Mapping[str, str] = field(default_factory=dict)
     """Variables that it gets where ``[tools]`` is set, so that it asks our client."""

@@ -241,11 +241,18 @@ class Conversation:
 
     async def _open(self, able: Mapping[str, Any]) -> Mapping[str, Any]:
         """Resume the session of the command line, or begin one."""
-        where: dict[str, Any] = {"cwd": str(self._root), "mcpServers": list(self._options.servers)}
+        where: dict[str, Any] = {"cwd": str(self._root), "mcpServers": []}
+        # Options of ``claude`` alone: it runs what it considers harmless without asking, and has a
+        # separate list; and it hides the tools of servers that come with the session.
+        own: dict[str, Any] = {}
         if self._options.policy.deny:
-            # That of ``claude`` runs what it considers harmless without asking, and has a separate
-            # list; no other reads this.
-            own = {"disallowedTools": list(self._options.policy.deny)}
+            own["disallowedTools"] = list(self._options.policy.deny)
+        for server in self._options.servers:
+            if server.get("alwaysLoad"):
+                own.setdefault("mcpServers", {})[server["name"]] = _as_option(server)
+            else:
+                where["mcpServers"].append(server)
+        if own:
             where["_meta"] = {"claudeCode": {"options": own}}
         wanted, method = self._options.session, _way_back(able)
         if wanted is not None and method is not None:
@@ -366,6 +373,13 @@ class Conversation:
     def _report_denial(self, call: PermissionCall) -> None:
         if not self._is_cancelled:
             self._records.own("denied", tool=call.shown, title=call.title)
+
+
+def _as_option(server: Mapping[str, Any]) -> dict[str, Any]:
+    """A server as ``claude`` has it in its own settings."""
+    variables = {one["name"]: one["value"] for one in server["env"]}
+    more = {key: value for key, value in server.items() if key not in {"name", "env"}}
+    return {"type": "stdio", **more, "env": variables}
 
 
 def _way_back(able: Mapping[str, Any]) -> str | None:

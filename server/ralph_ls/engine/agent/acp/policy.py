@@ -21,6 +21,7 @@ from typing import Any
 
 from ralph_ls.core.agent.own_tools import own_tool
 from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.protocol.run.agent_tools import SERVER
 from ralph_ls.store.files import read_regular, write_atomic
 
 
@@ -57,10 +58,21 @@ class PermissionPolicy:
         """Whether the call may be made."""
         if any(_names(rule, call, in_parts=True) for rule in self.deny):
             return False
-        if own_tool(call.name) is not None:
+        if _is_own(call):
             # A list is about what changes something; to report is always permitted.
             return True
         return self.allow is None or any(_names(rule, call, in_parts=False) for rule in self.allow)
+
+
+def _is_own(call: PermissionCall) -> bool:
+    """Whether it is a call of the iteration's own tools (docs/rules.md#tools).
+
+    Without a name the title says it, which is the model's words only for tools of other kinds.
+    """
+    title = call.title if call.kind == "other" else ""
+    ours = title.removesuffix(f" ({SERVER} MCP Server)")
+    is_titled = ours != title and own_tool(f"{SERVER}_{ours}") is not None
+    return is_titled or own_tool(call.name or title) is not None
 
 
 def call_of(tool_call: Mapping[str, Any]) -> PermissionCall:
