@@ -9,7 +9,7 @@ import pytest
 
 from ralph_ls.core.loop import effects as order
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.loop.inputs import PendingOverrule, Resumed, WorkJudged
+from ralph_ls.core.loop.inputs import Notice, PendingOverrule, Resumed, WorkJudged
 from ralph_ls.core.loop.state import Awaits, LoopState
 from ralph_ls.core.replay.journal import simulate_journal
 from ralph_ls.protocol.plan import RequestView
@@ -207,6 +207,11 @@ class TestAJudgeThatCannotTell:
         (judged,) = played.events_of("judged")
         assert (judged.verdict.value, judged.reason) == ("cannotTell", "it gave no verdict")
         assert played.run.judge_totals.unclear == 1
+
+    def test_is_warned_of_with_its_verdict(self) -> None:
+        notice = Notice(code="judge-wrote", message="the judge changed 1 file, which is restored")
+        played = play(replace(finishes, verdict=replace(UNCLEAR, notices=(notice,))), **TASK)
+        assert "judge-wrote" in played.warnings()
 
     def test_leaves_what_was_requested(self) -> None:
         unclear = replace(finishes, verdict=UNCLEAR)
