@@ -99,3 +99,21 @@ async def test_learning_without_a_history_proposes_nothing(
     editor = await edit(make_repository(tmp_path / "here", ["A task"]))
     learned = await editor.command("learn")
     assert (learned["runs"], learned["proposals"]) == (0, [])
+
+
+async def test_what_is_wrong_with_a_lesson_is_shown_where_it_is(
+    edit: StartEditor, tmp_path: Path
+) -> None:
+    path = lesson_of_user()
+    editor = await edit(make_repository(tmp_path / "here", ["A task"]))
+    text = "---\nscope: everywere\n{}\n---\n\n# Red\n"
+    uri = editor.open(path, text)
+
+    def wanted(params: Any) -> bool:
+        return bool(params["uri"] == uri and params["diagnostics"])
+
+    told = await editor.until("textDocument/publishDiagnostics", wanted)
+    found = {one["range"]["start"]["line"]: one for one in told["diagnostics"]}
+    assert found[0]["message"] == "unknown scope 'everywere'; did you mean everywhere?"
+    assert found[2]["message"].startswith("this line is not a key")
+    assert {one["code"] for one in found.values()} == {"lesson-invalid"}

@@ -12,7 +12,7 @@ import pytest
 from ralph_ls.store.layout import state_root
 from ralph_ls.store.lessons.lesson_files import digest_of, user_folder
 from tests.engine.project_builder import Completed, make_repository, write_agent
-from tests.engine.ralph_runner import Project, Ralph, told, warnings
+from tests.engine.ralph_runner import Project, Ralph, told, wait_until, warnings
 
 LESSON = "---\nscope: everywhere\n---\n\n# Use the red button\n\nThe green one does nothing.\n"
 
@@ -138,8 +138,27 @@ class TestHostile:
         assert json.loads(record().read_text())["accepted"] == {}
 
     @pytest.mark.slow
+    def test_another_run_does_not_use_it_before_it_is_removed(
+        self, project: Project, ralph: Ralph, tmp_path: Path
+    ) -> None:
+        (folder_of_user() / "button.md").write_text(LESSON)
+        stolen = json.dumps({"accepted": {"button": digest_of(LESSON.encode())}})
+        project.agent(f"printf '%s' '{stolen}' >{record()}\nwait_here; work; commit")
+        project.make_gate()
+        running = project.start("1")
+        wait_until(project.kept, (project.kept / "here").exists)
+        (tmp_path / "other").mkdir()
+        other = Project(ralph, tmp_path / "other").agent("work; commit")
+        done = other.run("1")
+        assert accepted_by(done) == [[]]
+        assert "lessons-in-doubt" in warnings(done)
+        project.open_gate()
+        assert "lessons-removed" in warnings(running.wait())
+        assert accepted_by(other.run("1")) == [[]]
+
+    @pytest.mark.slow
     def test_what_the_user_accepts_during_a_run_is_in_its_next_prompt(
-        self, project: Project
+        self, project: Project, ralph: Ralph, tmp_path: Path
     ) -> None:
         (folder_of_user() / "button.md").write_text(LESSON)
         project.agent("[ $RALPH_START = 2 ] || wait_here; work; commit")
@@ -149,6 +168,9 @@ class TestHostile:
         accepted = project.tell("lessons", "accept", "button", "--yes")
         assert accepted.exit_code == 0, accepted.stderr
         assert "Note" not in accepted.stdout
+        (tmp_path / "other").mkdir()
+        other = Project(ralph, tmp_path / "other").agent("work; commit")
+        assert accepted_by(other.run("1")) == [["button"]]
         project.open_gate()
         done = running.wait()
         assert accepted_by(done) == [[], ["button"]]

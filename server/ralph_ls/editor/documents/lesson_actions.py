@@ -1,4 +1,4 @@
-"""Code actions on a lesson file: accept it, reject a proposal, remove a lesson.
+"""Lesson files in an editor: what is wrong with one, and the user's decisions as code actions.
 
 An acceptance names the hash of the document's text, so one that is not saved is not accepted.
 """
@@ -6,25 +6,29 @@ An acceptance names the hash of the document's text, so one that is not saved is
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.editor.lsp.conversion import path_of_uri
+from ralph_ls.core.views.model.diagnostic import DiagnosticCode
+from ralph_ls.editor.lsp.conversion import SOURCE, Encoding, code_units, path_of_uri
 from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.protocol.lessons import LessonAction, LessonPlace, LessonStatus
+from ralph_ls.store.layout import state_root
 from ralph_ls.store.lessons.lesson_files import (
     LessonFile,
     LessonFolders,
     digest_of,
     lesson_folders,
     read_lessons,
+    user_folder,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
 
@@ -32,6 +36,40 @@ LESSON_KIND = "source.ralph.lesson"
 """Kind of the actions that take a lesson out of use."""
 
 COMMAND = "decideLesson"
+
+
+def is_lesson_file(read_environment: Callable[[], Mapping[str, str]], uri: str) -> bool:
+    """Whether a document is in a folder of lessons, by its path alone."""
+    if not uri.endswith(".md") or "/lessons/" not in uri:
+        return False
+    name, environment = path_of_uri(uri), read_environment()
+    folder = Path() if name is None else Path(name).parent
+    is_proposal = folder.parent.parent == state_root(environment) / "worktrees"
+    return is_proposal or folder == user_folder(environment) or folder.parent.name == ".ralph"
+
+
+def lesson_diagnostics(uri: str, text: str, encoding: Encoding) -> list[types.Diagnostic]:
+    """Why no prompt can have a lesson: each problem at its line, else at the first one."""
+    from ralph_ls.core.lessons.lesson import read_lesson
+
+    lines, found = text.split("\n"), []
+    for problem in read_lesson(Path(path_of_uri(uri) or "").stem, text).problems:
+        numbered = re.fullmatch(r"line (\d+): (.*)", problem, re.DOTALL)
+        line, message = (0, problem) if numbered is None else (int(numbered[1]) - 1, numbered[2])
+        end = code_units(lines[line].removesuffix("\r"), encoding)
+        found.append(
+            types.Diagnostic(
+                range=types.Range(
+                    start=types.Position(line=line, character=0),
+                    end=types.Position(line=line, character=end),
+                ),
+                message=message,
+                severity=types.DiagnosticSeverity.Warning,
+                code=DiagnosticCode.LESSON_INVALID,
+                source=SOURCE,
+            )
+        )
+    return found
 
 
 async def lesson_actions(

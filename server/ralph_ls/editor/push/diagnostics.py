@@ -1,5 +1,5 @@
 """Diagnostics on the plan, the decide file and the blocked file, open or not, and on open
-specifications and config files.
+specifications, config files and lessons.
 
 See docs/rules.md#language-server. They are pushed, since the run changes them more often than any
 client asks, and a file's are published again only when they differ.
@@ -7,10 +7,12 @@ client asks, and a file's are published again only when they differ.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from ralph_ls.editor.documents.lesson_actions import is_lesson_file, lesson_diagnostics
 from ralph_ls.editor.documents.loop_documents import DocumentEvent, LoopDocuments, is_config
 from ralph_ls.editor.documents.project_documents import ProjectContext, ProjectDocuments
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot, UnreadableDocument, real_path
@@ -57,21 +59,33 @@ def register(
     specs = _SpecPublisher(server, workspaces, documents)
     workspaces.on_change(specs.refresh)
     documents.on_edit(specs.take_edit)
-    documents.on_edit(_ConfigPublisher(server, documents).take_edit)
+    settings = _TextPublisher(server, documents, is_config, config_diagnostics)
+    documents.on_edit(settings.take_edit)
+    is_lesson = partial(is_lesson_file, lambda: workspaces.environment)
+    documents.on_edit(_TextPublisher(server, documents, is_lesson, lesson_diagnostics).take_edit)
 
 
-class _ConfigPublisher:
-    """Publishes the remarks on config files, while they are open."""
+class _TextPublisher:
+    """Publishes the remarks on documents that depend on nothing else, while they are open."""
 
-    def __init__(self, server: RalphLanguageServer, documents: LoopDocuments) -> None:
+    def __init__(
+        self,
+        server: RalphLanguageServer,
+        documents: LoopDocuments,
+        is_ours: Callable[[str], bool],
+        remarks_of: Callable[[str, str, Encoding], list[types.Diagnostic]],
+    ) -> None:
+        """``remarks_of`` takes the URI and the text."""
         self._server = server
         self._documents = documents
+        self._is_ours = is_ours
+        self._remarks_of = remarks_of
         self._sent: dict[str, list[types.Diagnostic]] = {}
         self._pacer = Throttle(self._publish, doing="diagnostics", longest_rest=LONGEST_REST)
 
     def take_edit(self, uri: str, edit: DocumentEvent) -> None:
         """The client changed a document, which may be none of ours."""
-        if is_config(uri):
+        if self._is_ours(uri):
             if edit is DocumentEvent.OPENED:
                 # Some clients forget a file's diagnostics when they close it.
                 self._sent.pop(uri, None)
@@ -80,7 +94,7 @@ class _ConfigPublisher:
     async def _publish(self, uri: str) -> None:
         opened = self._documents.open_document(uri)
         encoding = self._server.workspace.position_encoding
-        found = [] if opened is None else config_diagnostics(opened.source, encoding)
+        found = [] if opened is None else self._remarks_of(uri, opened.source, encoding)
         if self._documents.is_over or found == self._sent.get(uri, []):
             return
         self._sent[uri] = found
@@ -89,7 +103,7 @@ class _ConfigPublisher:
         )
 
 
-def config_diagnostics(text: str, encoding: Encoding) -> list[types.Diagnostic]:
+def config_diagnostics(_: str, text: str, encoding: Encoding) -> list[types.Diagnostic]:
     """All remarks on a config file."""
     from ralph_ls.core.views.model.diagnostic import most_severe
     from ralph_ls.store.project.config_remarks import config_remarks

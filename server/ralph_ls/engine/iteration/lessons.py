@@ -11,6 +11,7 @@ import contextlib
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from ralph_ls.core.lessons.lesson import Lesson
 from ralph_ls.core.lessons.matching import ProjectFacts, choose_lessons, fits_project
@@ -20,6 +21,7 @@ from ralph_ls.core.prompt.template import PromptContext, PromptLesson
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.lessons import LessonPlace, LessonStatus
+from ralph_ls.protocol.run.events import CommandAccepted
 from ralph_ls.protocol.run.values import LessonRef, TaskRef
 from ralph_ls.store.lessons.lesson_files import (
     USER_KEY,
@@ -32,6 +34,9 @@ from ralph_ls.store.lessons.lesson_files import (
 )
 from ralph_ls.store.lessons.project import read_project_facts
 from ralph_ls.store.project.trust import LESSONS_FOLDER, is_lesson
+from ralph_ls.store.run.journal import each_event
+from ralph_ls.store.run.runs import FoundRun, newest_runs
+from ralph_ls.store.run.state_index import every_worktree
 
 SHOWN = 5
 """Names in a message."""
@@ -62,13 +67,18 @@ class RunLessons:
                 self._known = {}
                 return ()
             files, problems = read_lessons(self._folders, LessonPlace.REPOSITORY, LessonPlace.USER)
+            doubt = _doubt(self._folders, self._workspace.run) if self._accepted else ""
             self._known = {
-                _key(file): file for file in files if file.status is LessonStatus.ACCEPTED
+                _key(file): file
+                for file in files
+                if file.status is LessonStatus.ACCEPTED
+                and not (doubt and file.place is LessonPlace.USER)
             }
             if self._known:
                 self._facts = read_project_facts(self._workspace.root)
-        unreadable = (Notice(code="lessons-unreadable", message=one) for one in problems)
-        return (*_unused(files), *unreadable)
+        notices = [Notice(code="lessons-unreadable", message=one) for one in problems]
+        notices += [Notice(code="lessons-in-doubt", message=doubt)] if doubt else []
+        return (*_unused(files), *notices)
 
     def choose(self, task: TaskRef | None) -> tuple[LessonRef, ...]:
         """The lessons of the prompt for this task. Blocks."""
@@ -135,6 +145,38 @@ class RunLessons:
             "accept asks the run from another terminal; look at them with: ralph lessons"
         )
         return (_warning("lessons-removed", message),)
+
+
+def _doubt(folders: LessonFolders, run: str) -> str:
+    """Why the user's acceptances may not be the user's, in words; empty where nothing says so.
+
+    The engine of another run removes what its agent wrote into the file, but only when that agent
+    has ended. The user's own acceptance is also a command to that run.
+    """
+    try:
+        changed = datetime.fromtimestamp(folders.record.stat().st_ctime, UTC)
+    except OSError:
+        return ""
+    for worktree, _, found in newest_runs(every_worktree(folders.record.parent)):
+        current = found.state.current
+        if not found.live or found.state.run == run or current is None:
+            continue
+        if current.started.at <= changed and not _was_asked(found, current.started.at):
+            return (
+                f"{folders.record} changed while an agent was at work in {worktree.root}, and may "
+                "be its doing, so this run uses no lesson of yours; look at them with: ralph "
+                "lessons"
+            )
+    return ""
+
+
+def _was_asked(found: FoundRun, since: datetime) -> bool:
+    """Whether the run has accepted an approval of the user's since then."""
+    events = each_event(found.files.journal, kinds={"commandAccepted"})
+    return any(
+        isinstance(event, CommandAccepted) and event.command_kind == "allow" and event.at >= since
+        for event in events
+    )
 
 
 def preview_lessons(

@@ -77,6 +77,8 @@ class DiagnosticCode(StrEnum):
     """A key of the config file has a new name; the old one is still read."""
     SETTING_WRONG = "setting-wrong"
     """A line of the config file that no run accepts."""
+    LESSON_INVALID = "lesson-invalid"
+    """Something in a lesson keeps it out of every prompt."""
     MORE = "more-diagnostics"
     """Some diagnostics of a file are omitted."""
 
