@@ -5,8 +5,6 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-import pytest
-
 from tests.engine.project_builder import git
 from tests.fleet.fleet_project import WORK, FleetProject
 
@@ -91,43 +89,6 @@ def test_conflicts_questions_and_secrets(fleet: FleetProject) -> None:
     assert answered.returncode == 0, answered.stderr
     assert "asks nothing" in again.stderr
     assert fleet.merged(api) == {"A": 1, "B": 1, "C": 1}
-
-
-@pytest.mark.parametrize(
-    ("tasks", "expected"),
-    [
-        (["Task A\n  - Depends on: api#Task Z"], "the fleet has no such task"),
-        (
-            ["Task A\n  - Depends on: api#Task B", "Task B\n  - Depends on: api#Task A"],
-            "wait for each other",
-        ),
-    ],
-)
-def test_dependencies_that_cannot_be_met_are_refused(
-    fleet: FleetProject, tasks: list[str], expected: str
-) -> None:
-    fleet.repository("api", tasks, remote=False)
-
-    done = fleet.ralph("run", "--until-done")
-
-    assert done.returncode == 64
-    assert expected in done.stderr
-
-
-def test_scripts_that_nobody_approved_are_refused_until_they_are_approved(
-    fleet: FleetProject,
-) -> None:
-    fleet.repository("api", ["Task A"], files={".ralph/validate.sh": "#!/bin/sh\ntest -e A.txt\n"})
-
-    refused = fleet.ralph("run", "--until-done")
-    allowed = fleet.ralph("allow", "api", "--yes")
-    done = fleet.ralph("run", "--until-done")
-
-    assert refused.returncode == 78
-    assert "ralph fleet allow api" in refused.stderr
-    assert "test -e A.txt" in allowed.stdout
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert fleet.merged(fleet.folder / "remotes" / "api.git") == {"A": 1}
 
 
 def test_a_worker_takes_no_task_of_a_newer_protocol(fleet: FleetProject) -> None:

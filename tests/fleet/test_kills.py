@@ -30,8 +30,16 @@ class Killer:
 
     def strike(self) -> None:
         what = self.chance.choices(
-            (self.worker, self.machine, self.engine, self.suspend, self.database, self.git_command),
-            (4, 3, 4, 2, 1, 4),
+            (
+                self.worker,
+                self.machine,
+                self.engine,
+                self.git_command,
+                self.suspend,
+                self.cut_off,
+                self.database,
+            ),
+            (4, 3, 4, 4, 1, 1, 1),
         )[0]
         what()
         self.done[what.__name__] += 1
@@ -74,6 +82,13 @@ class Killer:
         time.sleep(LEASE_SECONDS * 1.7)
         for process in found:
             try_to(process.resume)
+
+    def cut_off(self) -> None:
+        """A worker reaches neither database nor remote for a while; its engines work on."""
+        worker = psutil.Process(self.fleet.workers[self.chance.choice(MACHINES)].pid)
+        try_to(worker.suspend)
+        time.sleep(LEASE_SECONDS * 1.7)
+        try_to(worker.resume)
 
     def database(self) -> None:
         self.cluster.kill()

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+JUDGE_TOKEN = "{judge token}"
+"""What becomes the token of a judge's prompt, in a text or as a value of a call."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:

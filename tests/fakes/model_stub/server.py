@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -14,7 +16,7 @@ from tests.fakes.model_stub.chat_api import CHAT
 from tests.fakes.model_stub.gemini_api import GEMINI, fields_of
 from tests.fakes.model_stub.messages_api import MESSAGES, error_of
 from tests.fakes.model_stub.responses_api import RESPONSES
-from tests.fakes.model_stub.script import Answer
+from tests.fakes.model_stub.script import JUDGE_TOKEN, Answer
 
 APIS = {"messages": MESSAGES, "responses": RESPONSES, "completions": CHAT}
 """By the last word of their paths; Gemini's has the model's name in it."""
@@ -98,7 +100,7 @@ class ModelStub:
             number = self.n_answered
             if problem := _problem_of(answer, tools):
                 return self._refuse(problem), 0
-        return answer, number
+        return _with_token(answer, request), number
 
     def wait_for_close(self) -> None:
         """Until the stub is closed; for an answer that hangs."""
@@ -108,6 +110,24 @@ class ModelStub:
     def _refuse(self, problem: str) -> Answer:
         self.problems.append(problem)
         return Answer(status=REFUSED, text=problem)
+
+
+def _with_token(answer: Answer, request: Json) -> Answer:
+    """The answer with the token that the prompt asks a judge for, where the text has its place."""
+    if JUDGE_TOKEN not in f"{answer.text}{[dict(call.input) for call in answer.tools]}":
+        return answer
+    found = re.search(r'\\*"token\\*": \\*"([0-9a-f]{16})', json.dumps(request))
+    token = found[1] if found else "none"
+    tools = tuple(
+        replace(
+            call,
+            input={
+                name: token if value == JUDGE_TOKEN else value for name, value in call.input.items()
+            },
+        )
+        for call in answer.tools
+    )
+    return replace(answer, text=answer.text.replace(JUDGE_TOKEN, token), tools=tools)
 
 
 def _problem_of(answer: Answer, tools: Mapping[str, Json]) -> str | None:

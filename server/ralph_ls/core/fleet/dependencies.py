@@ -9,7 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ralph_ls.core.plan.lint.dependencies import normalise_title, written_references
+from ralph_ls.core.plan.lint.dependencies import (
+    labels_of,
+    normalise_title,
+    written_references,
+)
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.core.plan.parse.titles import fold_whitespace
@@ -42,4 +46,5 @@ def resolve_reference(reference: str, plans: Mapping[str, Sequence[TaskRef]]) ->
     for task in tasks:
         if normalise_title(task.title) == title:
             return f"{repository}#{task.id}"
-    return None
+    labelled = labels_of(tasks).get(wanted)
+    return None if labelled is None else f"{repository}#{labelled.id}"

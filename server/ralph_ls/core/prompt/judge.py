@@ -76,7 +76,8 @@ switched off does not meet a criterion.
 _ANSWER = """\
 ## Your verdict
 
-End your answer with exactly this block, filled in, and nothing behind it. `verdict` is `pass`, \
+If you have the tool `report_verdict`, call it once. Otherwise end your answer with exactly this \
+block, filled in, and nothing behind it. `verdict` is `pass`, \
 `changesRequested` or `cannotTell`; `changes` lists what has to change, and is empty otherwise.
 
 {begin}

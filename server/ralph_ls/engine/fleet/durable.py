@@ -27,6 +27,9 @@ NAME = "ralph-fleet"
 MOST_LABELS = 6
 """Labels of a worker: it listens to a queue for each selection of them."""
 
+MOST_AT_ONCE = 100
+"""Turns that one worker puts into the queue before it does something else."""
+
 _ENDED = frozenset({"SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"})
 
 
@@ -115,7 +118,7 @@ def listened_queues(labels: Sequence[str]) -> list[str]:
 
 def enqueue_turns(ledger: Ledger, run: str, lanes: int) -> None:
     """Put every turn into the queue that is not known to be in there."""
-    for turn in ledger.open_turns(run):
+    for turn in ledger.open_turns(run)[:MOST_AT_ONCE]:
         is_merge = turn.state in {FleetTaskState.QUEUED, FleetTaskState.MERGING}
         kind, workflow = ("merge", merge) if is_merge else ("work", work)
         name = queue_name(kind, turn.protocol, () if is_merge else turn.labels)
@@ -169,5 +172,5 @@ def _register(name: str, lanes: int) -> None:
     _registered.add(name)
 
 
-POLL_SECONDS = 0.5
+POLL_SECONDS = 1.0
 """How often a worker looks for its next task."""

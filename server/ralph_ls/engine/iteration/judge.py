@@ -26,11 +26,14 @@ from ralph_ls.core.prompt.judge import JudgeContext, JudgedTask, change_line, ju
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.agent.description import Agent, asking_for_usage, mapping_of, with_usage_file
 from ralph_ls.engine.agent.environment import agent_environment, find_program
+from ralph_ls.engine.agent.mcp_offer import OfferedFiles
 from ralph_ls.engine.agent.selection import fill_argv, flags_for
 from ralph_ls.engine.delivery.git_commands import ProcessLauncher
 from ralph_ls.engine.delivery.tree_snapshots import TreeDifference, TreeSnapshots
 from ralph_ls.engine.git.status import journal_path
 from ralph_ls.engine.git.worktree_state import read_head
+from ralph_ls.engine.iteration.judge_tool import NAME as VERDICT_TOOL
+from ralph_ls.engine.iteration.judge_tool import VerdictTool
 from ralph_ls.engine.process import running_process
 from ralph_ls.engine.sandbox.box import BoxFiles
 from ralph_ls.engine.sandbox.home import agent_of
@@ -75,7 +78,9 @@ class _Asked:
     def _may_write(self, message: AgentMessage) -> bool:
         if isinstance(message, FileMessage):
             return message.action is not FileAction.READ
-        return isinstance(message, ToolMessage) and message.name.lower() not in (self.readers or ())
+        if not isinstance(message, ToolMessage) or message.name.endswith(VERDICT_TOOL):
+            return False
+        return message.name.lower() not in (self.readers or ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +134,12 @@ class IterationJudge:
         token = secrets.token_hex(8)
         head, before = await asyncio.to_thread(self._snapshot)
         context = await asyncio.to_thread(self._context, order, plan, token, before)
-        asked, ended, final = await self._run(agent, order, judge_prompt(context))
+        tool = VerdictTool(self._workspace.files.folder, token)
+        await tool.open(agent, self._workspace.config)
+        try:
+            asked, ended, final = await self._run(agent, order, judge_prompt(context), tool)
+        finally:
+            await tool.close()
         judged = WorkJudged(
             verdict=JudgeVerdict.CANNOT_TELL,
             agent=agent.name,
@@ -140,6 +150,9 @@ class IterationJudge:
             ),
         )
         found = self._verdict(asked, ended, final, token)
+        if found.report is None and tool.report is not None and not ended.stopped:
+            # What it says last counts; this it has said before its last words.
+            found = ReadVerdict(report=tool.report)
         written = await asyncio.to_thread(self._restore, order, asked, head, before)
         if written.is_refused:
             judged = replace(judged, reason=written.reason, restored=written.restored)
@@ -220,7 +233,7 @@ class IterationJudge:
         return "".join(kept), tuple(left_out)
 
     async def _run(
-        self, agent: Agent, order: JudgeWork, prompt: str
+        self, agent: Agent, order: JudgeWork, prompt: str, tool: VerdictTool
     ) -> tuple[_Asked, running_process.ProcessExit, AgentResult]:
         workspace = self._workspace
         name = f"judge-{order.start:03d}"
@@ -235,10 +248,12 @@ class IterationJudge:
             readers=_readers_of(agent),
         )
         asked.may_have_written = asked.readers is None
-        launch = self._launch(agent, order, prompt, prompt_file, usage)
+        launch, shown = self._launch(agent, order, prompt, prompt_file, tool)
+        writable = (workspace.files.scratch, usage, *shown.writable)
         files = BoxFiles(
-            readable=(prompt_file,),
-            writable=tuple(one for one in (workspace.files.scratch, usage) if one.exists()),
+            readable=(prompt_file, *shown.readable),
+            writable=tuple(one for one in writable if one.exists()),
+            hook=tool.folder,
         )
         boxed, leave_box = in_box(
             workspace.sandbox.box,
@@ -270,9 +285,10 @@ class IterationJudge:
             self._on_messages(messages, agent.dialect)
 
     def _launch(
-        self, agent: Agent, order: JudgeWork, prompt: str, prompt_file: Path, usage: Path
-    ) -> running_process.Launch:
+        self, agent: Agent, order: JudgeWork, prompt: str, prompt_file: Path, tool: VerdictTool
+    ) -> tuple[running_process.Launch, OfferedFiles]:
         workspace = self._workspace
+        usage = prompt_file.with_name(f"judge-{order.start:03d}.usage")
         environment = agent_environment(
             workspace.environment,
             marker=workspace.marker(order.start),
@@ -284,11 +300,12 @@ class IterationJudge:
             only=workspace.config.env.only,
         )
         environment["PWD"] = str(workspace.root)
+        agent, shown = tool.offered(agent, workspace.config, environment)
         more = flags_for(agent, session=None, model=workspace.config.judge.model)
         argv = fill_argv(asking_for_usage(agent, usage), prompt, prompt_file, more)
         program = find_program(argv[0], environment, workspace.root)
         output = prompt_file.with_suffix("").with_suffix(".out")
-        return running_process.Launch(
+        launch = running_process.Launch(
             argv=(str(program), *argv[1:]),
             cwd=workspace.root,
             environment=environment,
@@ -302,6 +319,7 @@ class IterationJudge:
             is_agent=True,
             keep=frozenset(workspace.config.keep_running),
         )
+        return launch, shown
 
     def _verdict(
         self, asked: _Asked, ended: running_process.ProcessExit, final: AgentResult, token: str

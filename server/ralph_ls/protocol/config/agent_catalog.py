@@ -502,7 +502,7 @@ COPILOT = AgentDescription(
     resume=("--resume={session}",),
     tools=ToolFlags(allow=("--allow-tool={tool}",), deny=("--deny-tool={tool}",)),
     judge=JudgeFlags(
-        flags=("--allow-all", "--available-tools=view,grep,glob"),
+        flags=("--allow-all", "--available-tools=view,grep,glob,ralph-report_verdict"),
         readers=frozenset({"view", "grep", "glob"}),
     ),
     install="npm install -g @github/copilot",

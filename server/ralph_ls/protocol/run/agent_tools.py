@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from ralph_ls.protocol.base import StrictWireModel
+from ralph_ls.protocol.run.report import JudgeVerdict, RequestedChange
 
 SERVER = "ralph"
 """The server's name in an agent's settings."""
@@ -27,7 +28,7 @@ TICKET = "RALPH_MCP_TICKET"
 
 It is not called a token, as some agents keep variables of that name from the servers they start."""
 
-LIST_TOOLS, CALL_TOOL = "listTools", "callTool"
+LIST_TOOLS, CALL_TOOL, HALTED = "listTools", "callTool", "halted"
 """Methods of the iteration's socket (``protocol.run.hook_socket``)."""
 
 MOST_CALLS = 200
@@ -146,6 +147,21 @@ class Remember(StrictWireModel):
     """Propose a lesson for later runs in this repository. The user decides whether it is kept."""
 
     text: Words
+
+
+class ReportVerdict(StrictWireModel):
+    """Report your verdict on the work that you judge. Call it once, before you end your turn."""
+
+    verdict: JudgeVerdict = Field(
+        description="changesRequested if something that was asked is missing or wrong; cannotTell "
+        "if you cannot decide; else pass"
+    )
+    reason: str = Field(default="", max_length=4000, description="one sentence")
+    changes: tuple[RequestedChange, ...] = Field(
+        default=(),
+        max_length=50,
+        description="what has to change, each with its file; only with changesRequested",
+    )
 
 
 ToolInput = (

@@ -10,7 +10,7 @@ from ralph_ls.protocol.run.values import TaskRef
 
 PLANS = {
     "api": (TaskRef(id="T3", title="Add the **route**"), TaskRef(id="1a2b3c4d", title="Log in")),
-    "web": (TaskRef(id="T1", title="Show it"),),
+    "web": (TaskRef(id="T1", title="Show it"), TaskRef(id="5e6f7a8b", title="W2: Style it")),
 }
 
 
@@ -40,6 +40,7 @@ def test_references_are_read_where_dependencies_are(line: str, expected: tuple[s
         ("api#t3", "api#T3"),
         ("api#Add the route", "api#T3"),
         ("api#log in", "api#1a2b3c4d"),
+        ("web#W2", "web#5e6f7a8b"),
         ("api#Nothing", None),
         ("nobody#T3", None),
     ],

@@ -22,6 +22,8 @@ from ralph_ls.core.prompt.template import (
 from ralph_ls.core.prompt.template import render as render_with
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.run.events import Validated
+from ralph_ls.protocol.run.judge_events import Judged
+from ralph_ls.protocol.run.report import JudgeVerdict, RequestedChange
 from ralph_ls.protocol.run.state import FailedValidation
 from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.project.prompt_texts import built_in_texts
@@ -42,6 +44,34 @@ FULL = replace(
     recommendation="finish the letter",
     notes=("use tabs", "and no spaces"),
 )
+
+
+WANTS = RequestedChange(file="money.py", reason="it rounds half up")
+
+
+def judged(round_number: int) -> Judged:
+    return Judged(
+        seq=1,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        run="1",
+        iteration=2,
+        start=2,
+        agent="claude",
+        verdict=JudgeVerdict.CHANGES_REQUESTED,
+        changes=(WANTS,),
+        round=round_number,
+        max_rounds=3,
+    )
+
+
+def test_what_a_judge_wants_is_quoted() -> None:
+    first = render(replace(PLAIN, judged=(judged(1),)))
+    assert "## A judge requests changes" in first
+    assert "of iteration 2 and requests changes. First" in first
+    assert "> - money.py: it rounds half up" in first
+    again = render(replace(PLAIN, judged=(judged(2),)))
+    assert "requests changes (request 2 of 3)" in again
+    assert "A judge requests" not in render(PLAIN)
 
 
 def render(context: PromptContext, template: str | None = None) -> str:

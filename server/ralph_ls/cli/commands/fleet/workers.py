@@ -7,8 +7,8 @@ import signal
 from threading import Timer
 from typing import Any
 
-from ralph_ls.cli.commands.fleet.context import FleetContext, WorkerOptions
 from ralph_ls.cli.commands.fleet.tasks import print_status
+from ralph_ls.cli.fleet_context import FleetContext, WorkerOptions
 from ralph_ls.cli.output import print_error, print_text
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.protocol.fleet import FleetTaskState

@@ -5,8 +5,9 @@ A dependency is a separate line below a task, as a note or as a nested item, tha
 ``After:`` (bold or not, in any case), or with ``Depends on`` right before an id; and the same in
 round or square brackets in a task's title, as in ``Pay by card (after: US-001)``. Then come
 references, separated by ``,``, ``;``, ``&``, ``+`` or ``and``, in brackets or not. A reference is
-the id of a task or its title, both in any case. What has the form of an id (``US-007``,
-``1a2b3c4d``) and is none in this plan is reported; other words (``Dependencies: the API of the
+the id of a task, its title, or the label that its title begins with (``T1: …``, ``Task 2: …``), all
+in any case. What has the form of an id (``US-007``, ``1a2b3c4d``) or of the plan's labels, and is
+none of this plan, is reported; other words (``Dependencies: the API of the
 shop, auth.md``) are prose, which cannot be checked. ``Blocked by:`` is a reason
 (docs/rules.md#plans) and no dependency.
 
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from ralph_ls.core.plan.lint.remarks import (
     UNFINISHED,
@@ -35,6 +36,16 @@ from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.dialect import find_dialect
 from ralph_ls.core.plan.parse.task_body import BodyLine, TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+
+
+class HasTitle(Protocol):
+    """A task, or a reference to one."""
+
+    @property
+    def title(self) -> str: ...
+
+
+Titled = TypeVar("Titled", bound=HasTitle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +67,15 @@ def read_dependencies(tasks: Sequence[Task], bodies: TaskBodies) -> tuple[TaskDe
     found = [(line, written) for line in lines for written in _references(line)]
     if not found:
         return ()
-    known = _names_of(tasks)
+    labels = labels_of(tasks)
+    known = {**labels, **_names_of(tasks)}
+    prefixes = {_prefix_of(label) for label in labels}
     result: list[TaskDependency] = []
     for line, written in found:
         name = _word_of(written.text)
         target = known.get(name.casefold())
-        if target is None and not _has_id_form(name):
+        is_label = _prefix_of(name.casefold()) in prefixes
+        if target is None and not (_has_id_form(name) or is_label):
             name = written.text
             target = known.get(normalise_title(fold_whitespace(name)))
             if target is None:
@@ -132,6 +146,19 @@ def normalise_title(title: str) -> str:
     return lowered
 
 
+def labels_of(tasks: Sequence[Titled]) -> dict[str, Titled]:
+    """Tasks by the label that their title begins with, in lower case; those of several are none."""
+    found: dict[str, Titled] = {}
+    repeated: set[str] = set()
+    for task in tasks:
+        if (label := _LABEL.match(task.title)) is not None:
+            name = (label[1] or label[2]).casefold()
+            if name in found:
+                repeated.add(name)
+            found.setdefault(name, task)
+    return {name: task for name, task in found.items() if name not in repeated}
+
+
 SHOWN_OF_CYCLE = 6
 """The maximum number of tasks of a cycle that a remark names, and of related places."""
 
@@ -157,10 +184,16 @@ _SHAPE = re.compile(
 """Matches every line that any of these may match."""
 _PARTED = re.compile(r"[,;&+]|\band\b", re.IGNORECASE)
 _AROUND = " \t\r\"'`*_.()[]{}\u201c\u201d\u2018\u2019"
-_WORD = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
+_WORD = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+|\.[0-9]+)*")
 _EXPLICIT = re.compile(r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-[0-9]+(?:-[0-9]+)?")
 _DERIVED = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8}(?:-[0-9]+)?")
 _NUMBER = re.compile(r"[0-9]+")
+_LABEL = re.compile(
+    r"\W*(?:((?:(?:task|step|phase|story|part|stage) #?)?[A-Z]{0,4}[0-9]{1,4}(?:\.[0-9]+)*)"
+    r"(?:[:.)](?=[\s*]|\Z)|\s+[-\u2013\u2014](?=\s))|([0-9]+(?:\.[0-9]+)+)(?=\s))",
+    re.IGNORECASE,
+)
+_LABEL_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*\Z")
 
 
 def _references(line: BodyLine) -> Iterator[_Written]:
@@ -193,6 +226,12 @@ def _word_of(text: str) -> str:
 
 def _has_id_form(word: str) -> bool:
     return _EXPLICIT.fullmatch(word) is not None or _DERIVED.fullmatch(word) is not None
+
+
+def _prefix_of(label: str) -> str | None:
+    """``t`` of ``t12``; None where it is no label, or only a number."""
+    prefix = _LABEL_NUMBER.sub("", label)
+    return prefix if prefix and prefix != label else None
 
 
 def _names_of(tasks: Sequence[Task]) -> Mapping[str, Task]:

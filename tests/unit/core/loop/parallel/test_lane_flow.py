@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import (
     AnnouncementDone,
     CommandUnreadable,
@@ -33,6 +34,7 @@ from ralph_ls.core.loop.lane_inputs import (
     LaneRefused,
     LaneRunFinished,
 )
+from ralph_ls.core.loop.state import LoopState
 from ralph_ls.protocol.run.values import EndReason, MergeProblem, Phase, PlanCountsView
 from tests.unit.core.loop.parallel.simulated_lanes import SimulatedSession, session, tasks
 from tests.unit.core.loop.simulated_run import RUN
@@ -460,6 +462,16 @@ def test_a_lane_for_which_nothing_is_left_is_parked_when_the_run_is_resumed() ->
     run.config = session("a", settings={"max_duration": "1s"}).config
     run.resume()
     assert run.steered() == [("a", "stop")]
+    assert run.states() == {"a": "parked"}
+    assert run.lane("a").message == "the limits of the run are reached"
+
+
+def test_so_is_one_once_the_hours_of_the_run_are_over() -> None:
+    run = until(session("a").start(), "work a")
+    run.config = session("a", settings={"run": {"until": "07:00"}}).config
+    run.state = LoopState(run=fold(run.events))
+    run.queue.clear()
+    run.feed(Resumed(by="Ada", facts=run.facts(ends_at=run.now)))
     assert run.states() == {"a": "parked"}
     assert run.lane("a").message == "the limits of the run are reached"
 

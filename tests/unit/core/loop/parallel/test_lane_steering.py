@@ -76,6 +76,12 @@ def test_a_graceful_stop_merges_what_is_done_and_stops_now_does_not() -> None:
     assert at_once.states() == {"a": "merged", "b": "merged"}
 
 
+def test_a_lane_s_judge_is_overruled_in_its_lane() -> None:
+    run = working()
+    run.send("overrule")
+    assert answer_of(run) == ("commandRejected", "lane")
+
+
 @pytest.mark.parametrize(("now", "verb"), [(False, "stop"), (True, "stopNow")])
 def test_a_lane_that_was_being_opened_is_stopped_when_it_is(now: bool, verb: str) -> None:
     run = session("a").start()

@@ -50,6 +50,7 @@ COMMANDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("answer", {"text": "polling"}),
     ("note", {"text": "use tabs"}),
     ("skip", {"task": "a"}),
+    ("overrule", {}),
     ("resetTask", {"task": "a"}),
     ("allow", {"approvals": (Approval(key="x", sha256="0" * 64),)}),
 )

@@ -9,14 +9,14 @@ import pytest
 
 from ralph_ls.core.loop import effects as order
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.loop.inputs import WorkJudged
-from ralph_ls.core.loop.state import Awaits
+from ralph_ls.core.loop.inputs import Notice, PendingOverrule, Resumed, WorkJudged
+from ralph_ls.core.loop.state import Awaits, LoopState
 from ralph_ls.core.replay.journal import simulate_journal
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.report import JudgeVerdict, RequestedChange, Usage
 from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
 from tests.unit.core.loop.simulated_project import SimulatedProject, Turn, finishes, progress, turn
-from tests.unit.core.loop.simulated_run import SimulatedRun, check_loop, play, settings
+from tests.unit.core.loop.simulated_run import SimulatedRun, check_loop, facts, play, settings
 
 WANTS = RequestedChange(file="letter.py", reason="the sum is written into the code")
 REFUSES = WorkJudged(
@@ -208,6 +208,11 @@ class TestAJudgeThatCannotTell:
         assert (judged.verdict.value, judged.reason) == ("cannotTell", "it gave no verdict")
         assert played.run.judge_totals.unclear == 1
 
+    def test_is_warned_of_with_its_verdict(self) -> None:
+        notice = Notice(code="judge-wrote", message="the judge changed 1 file, which is restored")
+        played = play(replace(finishes, verdict=replace(UNCLEAR, notices=(notice,))), **TASK)
+        assert "judge-wrote" in played.warnings()
+
     def test_leaves_what_was_requested(self) -> None:
         unclear = replace(finishes, verdict=UNCLEAR)
         played = play(REFUSED, unclear, **TASK)
@@ -258,6 +263,22 @@ class TestTheUser:
         played = play(REFUSED, progress, max_iterations=2, person=overrules, **TASK)
         assert played.run.judge_requests == {}
         assert played.run.breaker.state is BreakerState.CLOSED
+
+    def test_overrules_it_while_no_engine_runs(self) -> None:
+        played = play(*[REFUSED] * 3, **TASK)
+        assert played.exit_code == 4
+        played.simulated.tasks["write the letter"] = "done"
+        played.state = LoopState(run=fold(played.events))
+        found = facts(
+            played.simulated,
+            played.config,
+            overrules=(PendingOverrule(by="ralph overrule", command="command-1"),),
+        )
+        played.go_on(Resumed(by="Ada", facts=found))
+        (overruled,) = played.events_of("judgeOverruled")
+        assert overruled.by == "ralph overrule"
+        assert played.run.judge_requests == {}
+        assert played.exit_code == 0
 
     @pytest.mark.parametrize("fields", [{}, {"task": "post it"}])
     def test_is_refused_where_nothing_is_requested(self, fields: dict[str, str]) -> None:

@@ -312,6 +312,27 @@ class TestDependencies:
         ((_, name, target, words),) = reads("- [ ] **US-001** Login", "- [ ] Logout", f"  {line}")
         assert (name.upper(), target, words) == ("US-001", "Login", name)
 
+    @pytest.mark.parametrize(
+        ("title", "line", "expected"),
+        [
+            ("T1: Log in", "Depends on: T1", ("T1", "T1: Log in")),
+            ("T1: Log in", "Depends on: t1 (the login)", ("t1", "T1: Log in")),
+            ("M2.1 - Log in", "After: M2.1", ("M2.1", "M2.1 - Log in")),
+            ("**Task 1:** Log in", "Depends on: Task 1", ("Task 1", "Task 1: Log in")),
+            ("1.2 Log in", "Depends on: 1.2", ("1.2", "1.2 Log in")),
+            ("T1: Log in", "Depends on: T9", ("T9", None)),
+        ],
+    )
+    def test_the_label_that_a_title_begins_with_is_its_name(
+        self, title: str, line: str, expected: tuple[str, str | None]
+    ) -> None:
+        found = reads(f"- [ ] {title}", "- [ ] Log out", f"  {line}")
+        assert [(name, target) for _, name, target, _ in found] == [expected]
+
+    def test_a_label_of_two_tasks_names_neither(self) -> None:
+        lines = ("- [ ] T1: Log in", "- [ ] T1: Again", "- [ ] Out", "  Depends on: T1")
+        assert [(name, target) for _, name, target, _ in reads(*lines)] == []
+
     @pytest.mark.parametrize("title", ["Out (depends on US-001)", "Out [after: US-001]"])
     def test_brackets_in_a_title_are_read(self, title: str) -> None:
         assert reads("- [ ] **US-001** Login", f"- [ ] {title}") == [

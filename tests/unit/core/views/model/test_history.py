@@ -25,7 +25,8 @@ from ralph_ls.protocol.run.events import (
     Validated,
 )
 from ralph_ls.protocol.run.iteration_events import CriterionChecked
-from ralph_ls.protocol.run.report import Claims, Usage
+from ralph_ls.protocol.run.judge_events import Judged
+from ralph_ls.protocol.run.report import Claims, JudgeVerdict, RequestedChange, Usage
 from ralph_ls.protocol.run.values import Baseline, Breaker, BreakerState, CommitSeen, Evidence
 from tests.unit.core.loop.simulated_project import finishes, no_progress, progress
 from tests.unit.core.loop.simulated_run import play
@@ -221,6 +222,22 @@ def test_the_claims_of_an_iteration_follow_its_report(
     assert known.recaps[task(CHOOSE).id].claims == claims
     alone = history([ends(1, claims=made)])
     assert alone.recaps == {}
+
+
+def test_a_verdict_is_kept_and_a_task_that_the_judge_opened_is_not_done() -> None:
+    done = task(READ).id
+    verdict = event(
+        Judged,
+        iteration=1,
+        agent="codex",
+        verdict=JudgeVerdict.CHANGES_REQUESTED,
+        changes=(RequestedChange(reason="no test"),),
+        reopened=(done,),
+    )
+    known = history([*JOURNAL[:4], verdict])
+    assert known.recaps[task(CHOOSE).id].verdict == "changes requested: no test"
+    assert known.completions == {}
+    assert history([begins(1, None), verdict]).recaps == {}
 
 
 def test_a_task_that_became_done_again_belongs_to_the_later_iteration() -> None:
