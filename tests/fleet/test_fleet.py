@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from ralph_ls.protocol.fleet import FleetRunState, FleetTaskState
 from tests.engine.project_builder import git
 from tests.fleet.fleet_project import WORK, FleetProject
 
@@ -42,8 +43,8 @@ def test_a_task_starts_when_its_dependency_in_another_repository_is_merged(
     assert list((fleet.folder / "machines" / "desk" / "fleet" / "lanes").glob("*/*")) == []
     assert "Task B" in fleet.ralph("logs", "api#Task B").stdout
     status = fleet.status()
-    assert status["state"] == "ended"
-    assert {one["state"] for one in status["tasks"]} == {"merged"}
+    assert status.state is FleetRunState.ENDED
+    assert {one.state for one in status.tasks} == {FleetTaskState.MERGED}
 
 
 def test_conflicts_questions_and_secrets(fleet: FleetProject) -> None:
@@ -70,16 +71,16 @@ def test_conflicts_questions_and_secrets(fleet: FleetProject) -> None:
     assert fleet.merged(api) == {"A": 1, "B": 1}
     shared = git(api, "show", "ralph/fleet:shared.txt")
     assert sorted(shared.split()) == ["A", "B", "base", "base"]
-    tasks = {one["title"]: one for one in fleet.status()["tasks"]}
-    assert tasks["Task C"]["state"] == "asking"
-    assert "Which database?" in tasks["Task C"]["message"]
+    tasks = {one.title: one for one in fleet.status().tasks}
+    assert tasks["Task C"].state is FleetTaskState.ASKING
+    assert "Which database?" in (tasks["Task C"].message or "")
     # What looks like a secret was never pushed.
-    assert tasks["Task D"]["state"] == "parked"
-    assert "token.txt" in tasks["Task D"]["message"]
+    assert tasks["Task D"].state is FleetTaskState.PARKED
+    assert "token.txt" in (tasks["Task D"].message or "")
     assert not [
         ref
         for ref in git(api, "for-each-ref", "--format=%(refname)", "refs/ralph").split()
-        if tasks["Task D"]["task"].partition("#")[2] in ref
+        if tasks["Task D"].task.partition("#")[2] in ref
     ]
 
     answered = fleet.ralph("answer", "api#Task C", "Use", "SQLite")
@@ -109,5 +110,5 @@ def test_a_worker_takes_no_task_of_a_newer_protocol(fleet: FleetProject) -> None
     fleet.stop_workers()
 
     assert "was started by ralph 9.9" in log.read_text()
-    (task,) = fleet.status()["tasks"]
-    assert task["state"] == "waiting"
+    (task,) = fleet.status().tasks
+    assert task.state is FleetTaskState.WAITING

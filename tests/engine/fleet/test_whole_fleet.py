@@ -128,6 +128,8 @@ class TestFile:
         (("stop",), {}, "no run of the fleet is active"),
         (("worker",), {"label": ["Not A Label"]}, "lower-case"),
         (("worker",), {"label": list("abcdefg")}, "at most 6"),
+        (("worker",), {"lanes": 4}, "the same for all"),
+        (("run",), {"lanes": 65}, "from 1 to 64"),
         (("run",), {"submit": True}, "Postgres"),
         (("run",), {}, "no repository"),
     ],

@@ -74,8 +74,8 @@ def merge(run: str, task: str, turn: int) -> None:
     place.changed.set()
 
 
-def open_queue(place: WorkerPlace, address: str, labels: Sequence[str], lanes: int) -> None:
-    """Take part in the queue as a worker with these labels and so many tasks at a time."""
+def open_queue(place: WorkerPlace, address: str, labels: Sequence[str]) -> None:
+    """Take part in the queue as a worker with these labels."""
     _Here.place = place
     config: DBOSConfig = {
         "name": NAME,
@@ -89,8 +89,6 @@ def open_queue(place: WorkerPlace, address: str, labels: Sequence[str], lanes: i
     DBOS.listen_queues(listened_queues(labels))
     with migrating(place.ledger.engine):
         DBOS.launch()
-    for name in ("work", "merge"):
-        _register(queue_name(name, FLEET_PROTOCOL, ()), lanes)
 
 
 def close_queue() -> None:
@@ -117,7 +115,10 @@ def listened_queues(labels: Sequence[str]) -> list[str]:
 
 
 def enqueue_turns(ledger: Ledger, run: str, lanes: int) -> None:
-    """Put every turn into the queue that is not known to be in there."""
+    """Put turns into the queue that are not known to be in there.
+
+    ``lanes`` is how many tasks each worker may have at a time.
+    """
     for turn in ledger.open_turns(run)[:MOST_AT_ONCE]:
         is_merge = turn.state in {FleetTaskState.QUEUED, FleetTaskState.MERGING}
         kind, workflow = ("merge", merge) if is_merge else ("work", work)
@@ -153,11 +154,11 @@ def inherit(worker: str) -> None:
             DBOS.resume_workflow(status.workflow_id, queue_name=status.queue_name)
 
 
-_registered: set[str] = set()
+_registered: dict[str, int] = {}
 
 
 def _register(name: str, lanes: int) -> None:
-    if name in _registered:
+    if _registered.get(name) == lanes:
         return
     if name.startswith("ralph-merge"):
         # One merge at a time in each repository.
@@ -169,7 +170,7 @@ def _register(name: str, lanes: int) -> None:
             polling_interval_sec=POLL_SECONDS,
             on_conflict="always_update",
         )
-    _registered.add(name)
+    _registered[name] = lanes
 
 
 POLL_SECONDS = 1.0

@@ -51,12 +51,10 @@ class FleetWorker:
         environment: Mapping[str, str],
         *,
         labels: Sequence[str] = (),
-        lanes: int = 2,
         report: Callable[[str], None] = lambda _message: None,
     ) -> None:
         self._address = address
         self._labels = tuple(labels)
-        self._lanes = lanes
         self._report = report
         self._engine = open_engine(address)
         make_tables(self._engine)
@@ -90,7 +88,7 @@ class FleetWorker:
         keeper = Thread(target=self._keep_leases, name="leases", daemon=True)
         keeper.start()
         try:
-            durable.open_queue(self.place, self._address, self._labels, self._lanes)
+            durable.open_queue(self.place, self._address, self._labels)
             while not self.place.is_stopping.is_set():
                 self.place.changed.clear()
                 if self._beat() and is_over():

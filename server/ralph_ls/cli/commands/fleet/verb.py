@@ -77,7 +77,7 @@ def fleet_verb(
         typer.Option(
             "--lanes",
             metavar="N",
-            help="Tasks at a time on each worker.",
+            help="With run: tasks at a time on each worker.",
             show_default="from the file",
         ),
     ] = None,
