@@ -97,3 +97,28 @@ def test_reports_from_a_box(project: Project) -> None:
 def test_a_list_of_tools_does_not_keep_it_from_reporting(project: Project) -> None:
     project.settle(f'[tools]\nallow = ["{LISTED[project.recipe.name]}"]\n')
     reports(project)
+
+
+@pytest.mark.parametrize("project", ["claude"], indirect=True)
+def test_a_sub_agents_call_ends_nothing(project: Project) -> None:
+    """Its blocker is marked as a sub-agent's, and its question is refused."""
+    given: dict[str, object] = {
+        "description": "look",
+        "prompt": "Look.",
+        "subagent_type": "general-purpose",
+    }
+    given["run_in_background"] = False
+    project.stub.say(
+        Answer(text="I delegate.", tools=(ToolCall(name="Agent", input=given),)),
+        Answer(text="I stop.", tools=(own(project, "report_blocked", reason="I am lost"),)),
+        Answer(text="I ask.", tools=(own(project, "ask_decision", question="Left?"),)),
+        Answer(text="I looked."),
+        Answer(text="I report.", tools=(own(project, "report_status", status="IN_PROGRESS"),)),
+        Answer(text="That is all for now."),
+    )
+    done = project.run("1", "--on-halt", "wait")
+    assert done.exit_code == 1, said(done)
+    calls = [(one.tool, one.sub_agent) for one in told(done, "agentReported")]
+    assert calls == [("report_blocked", True), ("report_status", False)]
+    assert "only the main agent may ask" in str(project.stub.requests)
+    assert not told(done, "questionAsked") + told(done, "blockedRaised")

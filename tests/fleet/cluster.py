@@ -47,7 +47,7 @@ class Cluster:
             f"unix_socket_directories={self.folder}",
             "listen_addresses=",
             "fsync=off",
-            "max_connections=200",
+            "max_connections=1000",
             "shared_buffers=32MB",
         ]
         settings = [part for one in options for part in ("-c", one)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -12,8 +11,11 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from ralph_ls.engine.fleet.database import open_engine
+from ralph_ls.engine.fleet.ledger import Ledger
+from ralph_ls.engine.fleet.status import status_of
+from ralph_ls.protocol.fleet import FleetStatus
 from tests.engine.project_builder import git
 
 AGENT = """\
@@ -136,11 +138,15 @@ class FleetProject:
         for process in self.workers.values():
             process.wait()
 
-    def status(self) -> dict[str, Any]:
-        done = self.ralph("status", "--json")
-        assert done.returncode == 0, done.stderr
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
+    def status(self) -> FleetStatus:
+        """What `ralph fleet status` would say, without another process."""
+        own = f"sqlite:///{self.folder / 'machines' / 'desk' / 'fleet' / 'fleet.sqlite'}"
+        address = self.database or own
+        engine = open_engine(address)
+        try:
+            return status_of(Ledger(engine), address)
+        finally:
+            engine.dispose()
 
     def merged(self, root: Path, branch: str = "ralph/fleet") -> Counter[str]:
         """How often each task was merged."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-import pytest
-
+from ralph_ls.protocol.fleet import FleetRunState, FleetTaskState
 from tests.engine.project_builder import git
 from tests.fleet.fleet_project import WORK, FleetProject
 
@@ -44,8 +43,8 @@ def test_a_task_starts_when_its_dependency_in_another_repository_is_merged(
     assert list((fleet.folder / "machines" / "desk" / "fleet" / "lanes").glob("*/*")) == []
     assert "Task B" in fleet.ralph("logs", "api#Task B").stdout
     status = fleet.status()
-    assert status["state"] == "ended"
-    assert {one["state"] for one in status["tasks"]} == {"merged"}
+    assert status.state is FleetRunState.ENDED
+    assert {one.state for one in status.tasks} == {FleetTaskState.MERGED}
 
 
 def test_conflicts_questions_and_secrets(fleet: FleetProject) -> None:
@@ -72,16 +71,16 @@ def test_conflicts_questions_and_secrets(fleet: FleetProject) -> None:
     assert fleet.merged(api) == {"A": 1, "B": 1}
     shared = git(api, "show", "ralph/fleet:shared.txt")
     assert sorted(shared.split()) == ["A", "B", "base", "base"]
-    tasks = {one["title"]: one for one in fleet.status()["tasks"]}
-    assert tasks["Task C"]["state"] == "asking"
-    assert "Which database?" in tasks["Task C"]["message"]
+    tasks = {one.title: one for one in fleet.status().tasks}
+    assert tasks["Task C"].state is FleetTaskState.ASKING
+    assert "Which database?" in (tasks["Task C"].message or "")
     # What looks like a secret was never pushed.
-    assert tasks["Task D"]["state"] == "parked"
-    assert "token.txt" in tasks["Task D"]["message"]
+    assert tasks["Task D"].state is FleetTaskState.PARKED
+    assert "token.txt" in (tasks["Task D"].message or "")
     assert not [
         ref
         for ref in git(api, "for-each-ref", "--format=%(refname)", "refs/ralph").split()
-        if tasks["Task D"]["task"].partition("#")[2] in ref
+        if tasks["Task D"].task.partition("#")[2] in ref
     ]
 
     answered = fleet.ralph("answer", "api#Task C", "Use", "SQLite")
@@ -91,43 +90,6 @@ def test_conflicts_questions_and_secrets(fleet: FleetProject) -> None:
     assert answered.returncode == 0, answered.stderr
     assert "asks nothing" in again.stderr
     assert fleet.merged(api) == {"A": 1, "B": 1, "C": 1}
-
-
-@pytest.mark.parametrize(
-    ("tasks", "expected"),
-    [
-        (["Task A\n  - Depends on: api#Task Z"], "the fleet has no such task"),
-        (
-            ["Task A\n  - Depends on: api#Task B", "Task B\n  - Depends on: api#Task A"],
-            "wait for each other",
-        ),
-    ],
-)
-def test_dependencies_that_cannot_be_met_are_refused(
-    fleet: FleetProject, tasks: list[str], expected: str
-) -> None:
-    fleet.repository("api", tasks, remote=False)
-
-    done = fleet.ralph("run", "--until-done")
-
-    assert done.returncode == 64
-    assert expected in done.stderr
-
-
-def test_scripts_that_nobody_approved_are_refused_until_they_are_approved(
-    fleet: FleetProject,
-) -> None:
-    fleet.repository("api", ["Task A"], files={".ralph/validate.sh": "#!/bin/sh\ntest -e A.txt\n"})
-
-    refused = fleet.ralph("run", "--until-done")
-    allowed = fleet.ralph("allow", "api", "--yes")
-    done = fleet.ralph("run", "--until-done")
-
-    assert refused.returncode == 78
-    assert "ralph fleet allow api" in refused.stderr
-    assert "test -e A.txt" in allowed.stdout
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert fleet.merged(fleet.folder / "remotes" / "api.git") == {"A": 1}
 
 
 def test_a_worker_takes_no_task_of_a_newer_protocol(fleet: FleetProject) -> None:
@@ -148,5 +110,5 @@ def test_a_worker_takes_no_task_of_a_newer_protocol(fleet: FleetProject) -> None
     fleet.stop_workers()
 
     assert "was started by ralph 9.9" in log.read_text()
-    (task,) = fleet.status()["tasks"]
-    assert task["state"] == "waiting"
+    (task,) = fleet.status().tasks
+    assert task.state is FleetTaskState.WAITING

@@ -94,11 +94,16 @@ class McpServer:
         try:
             result = ask(self._place, method, {**params, "token": self._token})
         except (OSError, ValueError) as error:
-            words = str(error) if isinstance(error, ValueError) else _OVER
+            words = str(error) if isinstance(error, ValueError) else self._why_silent()
             problem = {"code": _FAILED, "message": words}
             self._send({"id": number, "error": problem})
         else:
             self._send({"id": number, "result": result})
+
+    def _why_silent(self) -> str:
+        if self._place.exists():
+            return "the loop takes no more calls at once; call again"
+        return _OVER
 
     def _send(self, message: Mapping[str, Any]) -> None:
         data = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode()

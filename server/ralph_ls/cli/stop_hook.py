@@ -185,6 +185,8 @@ def _halts(given: HookInput) -> bool:
     from ralph_ls.core.agent.transcript_tail import final_text_of_transcript, has_halting_promise
     from ralph_ls.store.files import open_regular
 
+    if _has_halted_by_tool():
+        return True
     if given.last_assistant_message is not None:
         return has_halting_promise(given.last_assistant_message)
     if not given.transcript_path:
@@ -196,6 +198,20 @@ def _halts(given: HookInput) -> bool:
     except OSError:
         return False
     return has_halting_promise(final_text_of_transcript(reversed(end.splitlines())))
+
+
+def _has_halted_by_tool() -> bool:
+    """Whether the agent asked or was blocked by a tool of its iteration."""
+    from ralph_ls.cli.mcp_server import SOCKET, TICKET
+    from ralph_ls.store.iteration_socket import ask
+
+    place, ticket = os.environ.get(SOCKET), os.environ.get(TICKET)
+    if not place or not ticket:
+        return False
+    try:
+        return ask(Path(place), "halted", {"token": ticket}).get("halted") is True
+    except (OSError, ValueError):
+        return False
 
 
 def _print_answer(message: str) -> None:

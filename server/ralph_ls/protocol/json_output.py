@@ -453,6 +453,8 @@ class OpenItem(WireModel):
     """Number of the lane, where it is about one."""
     lane_of: str | None = None
     """Work tree of the parallel run that the lane belongs to."""
+    fleet_task: str | None = None
+    """Task of a fleet that it is about; then `workspace` is the repository's remote."""
     run: str | None = None
     iteration: int | None = None
     since: Timestamp | None = None

@@ -1,6 +1,6 @@
 """Sockets of iterations: their addresses, and one question to the engine behind one.
 
-Imports nothing but the standard library: ``ralph mcp`` starts beside every agent.
+Imports no models and no libraries: ``ralph mcp`` starts beside every agent.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST
 
 CONNECT_SECONDS = 5.0
 
@@ -37,9 +39,13 @@ def ask(path: Path, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """The result of one method; waits for as long as the engine takes.
 
     Raises ``OSError`` where no iteration listens there or it ends meanwhile, and ``ValueError``
-    where the engine refuses.
+    where the call is too long or the engine refuses.
     """
     request = json.dumps({"method": method, "params": params}).encode() + b"\n"
+    if len(request) >= LONGEST_REQUEST:
+        raise ValueError(
+            f"the call has {len(request)} bytes, at most {LONGEST_REQUEST} are read; shorten it"
+        )
     with socket.socket(socket.AF_UNIX) as link:
         link.settimeout(CONNECT_SECONDS)
         with short_address(path) as address:

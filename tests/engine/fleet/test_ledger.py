@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
+from ralph_ls.engine.fleet import durable
 from ralph_ls.engine.fleet.database import (
     WORKERS,
     database_errors,
@@ -254,6 +255,18 @@ def test_the_status_without_a_run_has_workers_alone(ledger: Ledger, roster: Rost
 def test_an_address_that_is_no_databases_is_refused(address: str, expected: str) -> None:
     with pytest.raises(UsageError, match=expected):
         open_engine(address)
+
+
+def test_a_worker_serves_older_protocols_and_no_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(durable, "FLEET_PROTOCOL", 2)
+
+    served = durable.listened_queues(["gpu", "arm"])
+
+    assert "ralph-work-1" in served
+    assert "ralph-work-2+arm+gpu" in served
+    assert "ralph-merge-1" in served
+    assert "ralph-work-3" not in served
+    assert "ralph-work-1+windows" not in served
 
 
 def test_the_database_is_named_without_its_password(ledger: Ledger) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 from typing import Any
 
@@ -10,7 +11,12 @@ import pytest
 
 from ralph_ls.cli.commands.fleet.verb import fleet_verb
 from ralph_ls.cli.commands.fleet.workers import Unfinished
+from ralph_ls.cli.commands.runs.inbox import inbox_verb
+from ralph_ls.cli.fleet_context import FleetContext
+from ralph_ls.engine.fleet.planning import plan_fleet
+from ralph_ls.engine.fleet.roster import Roster
 from ralph_ls.protocol.errors import ConfigError, RalphError, UsageError
+from ralph_ls.protocol.fleet import FleetTaskState
 from tests.engine.project_builder import git
 from tests.fleet.fleet_project import WORK, FleetProject
 
@@ -42,6 +48,37 @@ def test_tasks_are_merged_and_one_that_fails_is_parked(
         fleet_verb("answer", ["api#Task Z", "Yes"])
     with pytest.raises(UsageError, match="asks nothing"):
         fleet_verb("answer", ["api#Task A", "Yes"])
+
+
+def test_what_tasks_wait_for_is_in_the_inbox_and_answered_there(
+    project: FleetProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.repository("api", ["Task A", "Task B"], remote=False, settings="lanes = 2")
+    context = FleetContext(environment=os.environ, file=None, database=None, as_json=False)
+    ledger = context.ledger()
+    run = plan_fleet(context.fleet(), ledger, os.environ)
+    Roster(ledger.engine).join("w1", [], "1.0")
+    ledger.release(run)
+    states = (FleetTaskState.ASKING, FleetTaskState.PARKED)
+    for turn, state in zip(ledger.open_turns(run), states, strict=True):
+        taken = ledger.take(run, turn.task, turn.turn, "w1")
+        assert taken is not None
+        ledger.park(run, turn.task, taken["epoch"], "Which database?", state=state)
+
+    inbox_verb(as_json=True)
+
+    items = json.loads(capsys.readouterr().out)["items"]
+    asked, parked = sorted(items, key=lambda item: item["kind"] != "question")
+    assert asked["text"] == "Which database?"
+    assert asked["fleetTask"].startswith("api#")
+    assert parked["command"] == f"ralph fleet retry '{parked['fleetTask']}'"
+    inbox_verb("answer", asked["number"], ["Use", "SQLite"])
+    row = ledger.task(run, asked["fleetTask"])
+    assert row is not None
+    assert row["note"].endswith("Use SQLite")
+    inbox_verb()
+    assert "1  parked · api#" in capsys.readouterr().out
+    ledger.engine.dispose()
 
 
 class TestFile:
@@ -91,6 +128,8 @@ class TestFile:
         (("stop",), {}, "no run of the fleet is active"),
         (("worker",), {"label": ["Not A Label"]}, "lower-case"),
         (("worker",), {"label": list("abcdefg")}, "at most 6"),
+        (("worker",), {"lanes": 4}, "the same for all"),
+        (("run",), {"lanes": 65}, "from 1 to 64"),
         (("run",), {"submit": True}, "Postgres"),
         (("run",), {}, "no repository"),
     ],
@@ -102,6 +141,25 @@ def test_misuse_is_answered_with_what_to_type(
 
     with pytest.raises(UsageError, match=expected):
         fleet_verb(words[0], list(words[1:]), **options)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "expected"),
+    [
+        (["Task A\n  - Depends on: api#Task Z"], "the fleet has no such task"),
+        (
+            ["Task A\n  - Depends on: api#Task B", "Task B\n  - Depends on: api#Task A"],
+            "wait for each other",
+        ),
+    ],
+)
+def test_dependencies_that_cannot_be_met_are_refused(
+    project: FleetProject, tasks: list[str], expected: str
+) -> None:
+    project.repository("api", tasks, remote=False)
+
+    with pytest.raises(UsageError, match=expected):
+        fleet_verb("run", until_done=True)
 
 
 def test_folders_of_this_machine_are_not_queued_for_others(project: FleetProject) -> None:

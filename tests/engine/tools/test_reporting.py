@@ -203,3 +203,27 @@ class TestAsking:
         assert project.tell("stop", "--now").exit_code == 0
         done = running.wait()
         assert end_of(done) == ("stopped", 130)
+
+    def test_a_killed_engine_leaves_the_question_for_the_next(self, project: Project) -> None:
+        running = self.start(project)
+        running.wait_for("phaseChanged", phase="parked", reason="decide")
+        running.kill()
+        running.wait()
+        assert project.tell("answer", "blue", "--no-continue").exit_code == 0
+        done = project.run("2", "--resume")
+        assert told(done, "iterationEnded")[0].outcome == "lost"
+        assert "blue" in project.prompt(2)
+
+    def test_agents_in_lanes_wait_each_for_its_answer(self, project: Project) -> None:
+        lane = ["sh", "echo a >>work-$RALPH_LANE.txt; git add -A; git commit -qm Work"]
+        say = ["say", "All tasks are complete."]
+        calls = [ASK, ["complete_task", {}], lane, COMPLETE, say]
+        reporting(project.plan("First", "Second"), calls)
+        running = project.start("4", "--on-halt", "wait", "--parallel", "2")
+        for _ in range(2):
+            running.wait_for("laneWaiting", phase="parked")
+        for _ in range(2):
+            assert project.tell("inbox", "answer", "1", "blue").exit_code == 0
+        done = running.wait()
+        assert end_of(done) == ("complete", 0)
+        assert len(told(done, "laneMerged")) == 2

@@ -160,10 +160,32 @@ class TestThroughTheEngine:
         found = through(tools(replies), tmp_path, line, ticket)["result"]
         assert "this iteration is over" in found["content"][0]["text"]
 
+    @pytest.mark.parametrize("halts", [True, False])
+    def test_a_hook_learns_whether_the_agent_halted(self, halts: bool) -> None:
+        made = tools(replies)
+        made.reply(ReplyToAgent(call=1, text="", halts=halts))
+        found = asyncio.run(made.halted({"token": made.token}))
+        assert found == {"halted": halts}
+        made.begin(ORDER)
+        assert asyncio.run(made.halted({"token": made.token})) == {"halted": False}
+
     def test_the_end_of_the_agent_ends_a_wait(self, tmp_path: Path) -> None:
         line = said("tools/call", name="ask_decision", arguments={"question": "a or b?"})
         found = through(tools(lambda made, _: made.close()), tmp_path, line)["result"]
         assert "this iteration is over" in found["content"][0]["text"]
+
+    def test_a_call_that_is_too_long_says_so(self, tmp_path: Path) -> None:
+        evidence = [{"criterion": n, "evidence": "a" * 4000} for n in range(1, 40)]
+        line = said("tools/call", name="complete_task", arguments={"evidence": evidence})
+        message = through(tools(replies), tmp_path, line)["error"]["message"]
+        assert "at most 65536 are read; shorten it" in message
+
+    def test_where_nobody_answers_it_can_be_tried_again(self, tmp_path: Path) -> None:
+        (tmp_path / "hook.sock").touch()
+        out = Spoken()
+        McpServer(tmp_path / "hook.sock", "t", out).take(said("tools/list"))
+        assert out.written.wait(60)
+        assert "call again" in json.loads(out.getvalue())["error"]["message"]
 
     def test_without_its_iteration_a_call_is_an_error(self) -> None:
         out = Spoken()

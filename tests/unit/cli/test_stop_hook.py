@@ -6,8 +6,10 @@ import io
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -144,6 +146,41 @@ def test_it_lets_go_when_the_program_has_gone_on_twice(hook: Hook) -> None:
     # The next iteration is kept again.
     hook.active(timestamp="2026-01-31T12:00:00Z")
     assert hook.answer({"stop_hook_active": True})
+
+
+@pytest.mark.parametrize(
+    ("answer", "may_stop"),
+    [
+        (b'{"result": {"halted": true}}\n', True),
+        (b'{"result": {"halted": false}}\n', False),
+        (b'{"error": {"message": "this iteration is over"}}\n', False),
+        (b"", False),
+    ],
+)
+def test_an_agent_that_halted_by_tool_may_stop_too(
+    hook: Hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, may_stop: bool
+) -> None:
+    hook.plan(reviewStatus="needs_review")
+    before = {**PLAN, "userStories": [{**STORY, "reviewStatus": "needs_review"}]}
+    hook.active(iterationMode="review", preIterationSnapshot=before)
+    monkeypatch.setenv("RALPH_MCP_SOCKET", str(tmp_path / "s.sock"))
+    monkeypatch.setenv("RALPH_MCP_TICKET", "t")
+    asked: list[Any] = []
+    with socket.socket(socket.AF_UNIX) as engine:
+        engine.bind(str(tmp_path / "s.sock"))
+        engine.listen()
+
+        def serve() -> None:
+            link, _ = engine.accept()
+            with link, link.makefile("rb") as lines:
+                asked.append(json.loads(lines.readline()))
+                link.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert (hook.answer({"last_assistant_message": "I cannot go on."}) == "") is may_stop
+        thread.join()
+    assert asked == [{"method": "halted", "params": {"token": "t"}}]
 
 
 @pytest.mark.parametrize("promise", ["BLOCKED:no key", "DECIDE:A or B?"])

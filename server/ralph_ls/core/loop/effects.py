@@ -232,6 +232,8 @@ class ReplyToAgent:
     call: int
     text: str
     refused: bool = False
+    halts: bool = False
+    """The agent should end its turn now: the run halts for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -159,6 +159,8 @@ def _run_in(attempt: Attempt, lane: LaneTree) -> None:
             "push": False,
             "on_halt": OnHalt.EXIT.value,
             "on_pr_ready": (),
+            # Its tasks are steps of the fleet.
+            "notify.events.complete": (),
         },
         environment=environment,
         resume=False,
@@ -270,8 +272,6 @@ def _settle(attempt: Attempt, lane: LaneTree, workspace: Workspace) -> None:
             asked = attempt.state.question
             words = asked.question if asked is not None else end.message
             ledger.park(*key, words, state=FleetTaskState.ASKING)
-        case EndReason.FATAL:
-            ledger.try_again(*key, end.message)
         case _:
             ledger.park(*key, end.message)
 

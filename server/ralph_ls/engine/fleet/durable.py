@@ -27,6 +27,9 @@ NAME = "ralph-fleet"
 MOST_LABELS = 6
 """Labels of a worker: it listens to a queue for each selection of them."""
 
+MOST_AT_ONCE = 100
+"""Turns that one worker puts into the queue before it does something else."""
+
 _ENDED = frozenset({"SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"})
 
 
@@ -71,8 +74,8 @@ def merge(run: str, task: str, turn: int) -> None:
     place.changed.set()
 
 
-def open_queue(place: WorkerPlace, address: str, labels: Sequence[str], lanes: int) -> None:
-    """Take part in the queue as a worker with these labels and so many tasks at a time."""
+def open_queue(place: WorkerPlace, address: str, labels: Sequence[str]) -> None:
+    """Take part in the queue as a worker with these labels."""
     _Here.place = place
     config: DBOSConfig = {
         "name": NAME,
@@ -86,8 +89,6 @@ def open_queue(place: WorkerPlace, address: str, labels: Sequence[str], lanes: i
     DBOS.listen_queues(listened_queues(labels))
     with migrating(place.ledger.engine):
         DBOS.launch()
-    for name in ("work", "merge"):
-        _register(queue_name(name, FLEET_PROTOCOL, ()), lanes)
 
 
 def close_queue() -> None:
@@ -114,8 +115,11 @@ def listened_queues(labels: Sequence[str]) -> list[str]:
 
 
 def enqueue_turns(ledger: Ledger, run: str, lanes: int) -> None:
-    """Put every turn into the queue that is not known to be in there."""
-    for turn in ledger.open_turns(run):
+    """Put turns into the queue that are not known to be in there.
+
+    ``lanes`` is how many tasks each worker may have at a time.
+    """
+    for turn in ledger.open_turns(run)[:MOST_AT_ONCE]:
         is_merge = turn.state in {FleetTaskState.QUEUED, FleetTaskState.MERGING}
         kind, workflow = ("merge", merge) if is_merge else ("work", work)
         name = queue_name(kind, turn.protocol, () if is_merge else turn.labels)
@@ -150,11 +154,11 @@ def inherit(worker: str) -> None:
             DBOS.resume_workflow(status.workflow_id, queue_name=status.queue_name)
 
 
-_registered: set[str] = set()
+_registered: dict[str, int] = {}
 
 
 def _register(name: str, lanes: int) -> None:
-    if name in _registered:
+    if _registered.get(name) == lanes:
         return
     if name.startswith("ralph-merge"):
         # One merge at a time in each repository.
@@ -166,8 +170,8 @@ def _register(name: str, lanes: int) -> None:
             polling_interval_sec=POLL_SECONDS,
             on_conflict="always_update",
         )
-    _registered.add(name)
+    _registered[name] = lanes
 
 
-POLL_SECONDS = 0.5
+POLL_SECONDS = 1.0
 """How often a worker looks for its next task."""

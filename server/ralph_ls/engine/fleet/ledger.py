@@ -179,25 +179,37 @@ class Ledger(TaskChanges):
         with self.engine.begin() as connection:
             return _tasks_of(connection, run)
 
+    def changed_tasks(self, run: str, since: float) -> Sequence[sa.RowMapping]:
+        """The tasks that changed at or after a moment of the database's clock."""
+        with self.engine.begin() as connection:
+            query = sa.select(TASKS).where(TASKS.c.run == run, TASKS.c.changed_at >= since)
+            return connection.execute(query.order_by(TASKS.c.changed_at)).mappings().all()
+
     # The queue
 
-    def release(self, run: str) -> None:
-        """Put every task into the queue that may start now."""
+    def release(self, run: str) -> bool:
+        """Put every task into the queue that may start now.
+
+        One worker at a time does; False where another one did, which may have missed a change.
+        """
         with self.engine.begin() as connection:
-            query = sa.select(RUNS).where(RUNS.c.run == run).with_for_update()
-            row = connection.execute(query).mappings().one()
+            query = sa.select(RUNS).where(RUNS.c.run == run).with_for_update(skip_locked=True)
+            row = connection.execute(query).mappings().one_or_none()
+            if row is None:
+                return False
             if row["state"] != FleetRunState.RUNNING.value:
-                return
+                return True
             tasks = _tasks_of(connection, run)
             spent = sum(one["cost_usd"] for one in tasks)
             if row["max_cost_usd"] is not None and spent >= row["max_cost_usd"]:
-                return
+                return True
             query = sa.select(REPOSITORIES).where(REPOSITORIES.c.run == run)
             repositories = connection.execute(query).mappings().all()
             now = connection.execute(sa.select(self._now)).scalar_one()
             local = datetime.fromtimestamp(now, UTC).astimezone(ZoneInfo(row["timezone"]))
             for task in releasable(plan_of(tasks, repositories), local):
                 self._to_turn(connection, run, task, (State.WAITING,), State.READY)
+        return True
 
     def open_turns(self, run: str) -> Sequence[Turn]:
         """The turns that may not be in the queue yet."""

@@ -133,6 +133,12 @@ class Mirror:
                 raise RefMoved(error.message) from error
             raise
 
+    def delete_branch(self, name: str, commit: str) -> None:
+        """Delete a branch of the remote if it is still at a commit."""
+        ref = f"refs/heads/{name}"
+        lease = f"--force-with-lease={ref}:{commit}"
+        self._remote("push", "--quiet", "--no-verify", lease, "origin", f":{ref}")
+
     def forget_refs(self, prefix: str) -> None:
         """Delete refs of a task that is merged, on the remote and here."""
         names = self._listed(f"{prefix}/*")

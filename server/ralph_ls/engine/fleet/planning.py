@@ -124,16 +124,24 @@ def read_plan(
 
 
 def open_repository(
-    name: str, settings: FleetRepository, run: str, environment: Mapping[str, str]
+    name: str,
+    settings: FleetRepository,
+    run: str,
+    environment: Mapping[str, str],
+    *,
+    for_publishing: bool = False,
 ) -> Repository:
-    """A repository of the fleet's file, fetched; raises a ``RalphError`` without a first commit."""
+    """A repository of the fleet's file, fetched; raises a ``RalphError`` without a first commit,
+    and unless it is ``for_publishing``, where what tasks are merged into is checked out.
+    """
     address = address_of(settings.path, settings.url)
     mirror = Mirror.at(state_root(environment) / FOLDER / "mirrors", address, environment)
     mirror.prepare()
     approved = dict(settings.approved)
     if settings.path is not None:
         worktree = find_worktree(Path(address))
-        _require_not_checked_out(name, settings, worktree.root)
+        if not for_publishing:
+            _require_not_checked_out(name, settings, worktree.root)
         state = find_state(state_root(environment), worktree)
         approved = {**trust.read_record(state).allowed, **approved}
     mirror.fetch()

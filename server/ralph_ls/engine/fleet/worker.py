@@ -11,6 +11,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from threading import Event, Thread
 
 from sqlalchemy.exc import DBAPIError
 
@@ -27,6 +28,8 @@ from ralph_ls.protocol.fleet import FLEET_PROTOCOL, FleetRunState, FleetTaskStat
 
 LEASE_SECONDS = 30.0
 """How long a worker may give no sign of life before others take its tasks."""
+
+SOON_SECONDS = 0.2
 
 LEASE_SECONDS_VARIABLE = "RALPH_FLEET_LEASE_SECONDS"
 
@@ -48,12 +51,10 @@ class FleetWorker:
         environment: Mapping[str, str],
         *,
         labels: Sequence[str] = (),
-        lanes: int = 2,
         report: Callable[[str], None] = lambda _message: None,
     ) -> None:
         self._address = address
         self._labels = tuple(labels)
-        self._lanes = lanes
         self._report = report
         self._engine = open_engine(address)
         make_tables(self._engine)
@@ -70,6 +71,13 @@ class FleetWorker:
         )
         self._told: set[str] = set()
         self._states: dict[tuple[str, str], str] = {}
+        self._told_until = 0.0
+        """When the newest change was made that was reported."""
+        self._has_left = Event()
+        self._is_dead = False
+        """Others declared it dead."""
+        self._is_behind = False
+        """Another worker was deciding which tasks start, when this one wanted to."""
 
     def run(self, is_over: Callable[[], bool]) -> None:
         """Work until ``is_over``, then give everything back.
@@ -77,17 +85,29 @@ class FleetWorker:
         Raises a ``RalphError`` where the worker was declared dead by others.
         """
         self._roster.join(self.place.worker, self._labels, __version__)
-        durable.open_queue(self.place, self._address, self._labels, self._lanes)
+        keeper = Thread(target=self._keep_leases, name="leases", daemon=True)
+        keeper.start()
         try:
+            durable.open_queue(self.place, self._address, self._labels)
             while not self.place.is_stopping.is_set():
                 self.place.changed.clear()
                 if self._beat() and is_over():
                     break
-                self.place.changed.wait(self._seconds / 6)
+                self.place.changed.wait(SOON_SECONDS if self._is_behind else self._seconds / 6)
+                # Changes that come in quick succession are one.
+                self.place.is_stopping.wait(SOON_SECONDS)
         finally:
-            self.place.is_stopping.set()
-            self.place.changed.set()
+            self.stop()
+            # Leases hold until the engines have stopped.
+            durable.close_queue()
+            self._has_left.set()
+            keeper.join()
             self._leave()
+        if self._is_dead:
+            raise RalphError(
+                "this worker gave no sign of life for too long (was the machine suspended?), so "
+                "others have its tasks; start it again"
+            )
 
     def stop(self) -> None:
         """Let the worker end; its engines are stopped and their tasks given back."""
@@ -95,62 +115,42 @@ class FleetWorker:
         self.place.changed.set()
 
     def _leave(self) -> None:
-        from threading import Event, Thread
-
-        done = Event()
-        # Leases hold until the engines have stopped.
-        keeping = Thread(target=self._keep_leases, args=(done,), daemon=True)
-        keeping.start()
+        self.place.close()
         try:
-            durable.close_queue()
-        finally:
-            done.set()
-            keeping.join()
-            self.place.close()
-            try:
-                self._roster.leave(self.place.worker)
-            except DBAPIError as error:
-                self._report(f"the database does not answer ({error.orig}); others take over")
-            self._engine.dispose()
-
-    def _keep_leases(self, done: object) -> None:
-        from threading import Event
-
-        if not isinstance(done, Event):
-            raise TypeError("an event is needed")
-        while not done.wait(self._seconds / 6):
-            self._renew()
-
-    def _renew(self) -> bool:
-        """Give a sign of life; False where the database does not answer."""
-        asked_at = boot_seconds()
-        try:
-            held = self._roster.renew(self.place.worker)
+            self._roster.leave(self.place.worker)
         except DBAPIError as error:
-            # Leases end by themselves unless it answers soon.
-            why = " ".join(str(error.orig).split())[:200]
-            self._tell_once(f"the database does not answer: {why}")
-            return False
+            self._report(f"the database does not answer ({error.orig}); others take over")
+        self._engine.dispose()
+
+    def _keep_leases(self) -> None:
+        while not self._has_left.wait(self._seconds / 6):
+            try:
+                self._renew()
+            except DBAPIError as error:
+                # Leases end by themselves unless it answers soon.
+                why = " ".join(str(error.orig).split())[:200]
+                self._tell_once(f"the database does not answer: {why}")
+
+    def _renew(self) -> None:
+        """Give a sign of life, and keep the leases that the database confirms."""
+        asked_at = boot_seconds()
+        held = self._roster.renew(self.place.worker)
         self._told = {one for one in self._told if not one.startswith("the database")}
         for run, task, epoch in self.place.renew(asked_at, held):
             self.ledger.try_again(run, task, epoch, "its worker lost sight of it; see its log")
         if held is None:
-            raise RalphError(
-                "this worker gave no sign of life for too long (was the machine suspended?), so "
-                "others have its tasks; start it again"
-            )
-        return True
+            self._is_dead = True
+            self.stop()
 
     def _beat(self) -> bool:
         """Do what is due; whether the database answered."""
-        if not self._renew():
-            return False
         try:
             for worker in self._roster.bury(self.place.worker, self._seconds):
                 durable.inherit(worker)
                 self._roster.forget_worker(worker)
                 self._report(f"{worker} gave no sign of life; its tasks are for others")
             stopped = set()
+            self._is_behind = False
             for row in self.ledger.live_runs():
                 if row["protocol"] > FLEET_PROTOCOL:
                     self._tell_once(
@@ -162,7 +162,7 @@ class FleetWorker:
                 if row["state"] == FleetRunState.STOPPED.value:
                     stopped.add(row["run"])
                     continue
-                self.ledger.release(row["run"])
+                self._is_behind |= not self.ledger.release(row["run"])
                 durable.enqueue_turns(self.ledger, row["run"], row["lanes"])
                 durable.find_lost_turns(self.ledger, row["run"], self._seconds * 2)
                 self._tell_changes(row["run"])
@@ -173,8 +173,9 @@ class FleetWorker:
         return True
 
     def _tell_changes(self, run: str) -> None:
-        for row in self.ledger.tasks(run):
+        for row in self.ledger.changed_tasks(run, self._told_until):
             key = (run, row["task"])
+            self._told_until = max(self._told_until, row["changed_at"])
             before = self._states.get(key)
             self._states[key] = row["state"]
             if before == row["state"] or (before is None and row["state"] == "waiting"):

@@ -46,7 +46,7 @@ from ralph_ls.engine.sandbox.launch import LeaveBox
 from ralph_ls.engine.worktree.git_locks import GitLocks, UnfinishedOperations
 from ralph_ls.engine.worktree.keeper import TreeKeeper
 from ralph_ls.engine.worktree.workspace import Workspace
-from ralph_ls.protocol.run.agent_tools import CALL_TOOL, LIST_TOOLS
+from ralph_ls.protocol.run.agent_tools import CALL_TOOL, HALTED, LIST_TOOLS
 from ralph_ls.protocol.run.hook_socket import STOP_STATE
 from ralph_ls.protocol.run.messages import AgentMessage
 from ralph_ls.store.run.active_run import stop_state
@@ -198,6 +198,7 @@ class AgentProcess:
         methods: dict[str, Method] = {STOP_STATE: answer}
         if has_tools:
             methods |= {LIST_TOOLS: self.tools.list_tools, CALL_TOOL: self.tools.call}
+            methods[HALTED] = self.tools.halted
         self._hook_socket = HookSocket(workspace.files.folder / "hook", methods)
         try:
             await self._hook_socket.open()

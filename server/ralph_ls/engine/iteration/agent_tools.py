@@ -67,6 +67,8 @@ class AgentTools:
         self._order: LaunchAgent | None = None
         self._replies: dict[int, asyncio.Future[ReplyToAgent]] = {}
         self._n_calls = 0
+        self._is_halted = False
+        """The agent of the open start was asked to end its turn."""
         self.token = ""
         """Of the open start; empty while none is open."""
 
@@ -74,6 +76,7 @@ class AgentTools:
         """An agent is about to be started, so calls with a new token count."""
         self.close()
         self._order, self.token = order, secrets.token_urlsafe(16)
+        self._is_halted = False
 
     def close(self) -> None:
         """The agent is gone: no call counts any more, and who waits for a reply gets none."""
@@ -85,6 +88,7 @@ class AgentTools:
 
     def reply(self, effect: ReplyToAgent) -> None:
         """Answer a call, as the loop orders it."""
+        self._is_halted = self._is_halted or effect.halts
         waiting = self._replies.pop(effect.call, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(effect)
@@ -93,6 +97,11 @@ class AgentTools:
         """The tools with the schemas of their inputs, as the protocol of MCP has them."""
         self._require_open(params)
         return {"tools": [_listed(tool, model) for tool, model in TOOLS.items()]}
+
+    async def halted(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Whether the agent asked or was blocked by tool, so that it may stop."""
+        self._require_open(params)
+        return {"halted": self._is_halted}
 
     async def call(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of one call, as MCP has it; a refusal is one too, for the agent."""

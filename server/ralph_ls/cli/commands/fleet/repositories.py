@@ -8,11 +8,11 @@ from typing import Any
 
 import typer
 
-from ralph_ls.cli.commands.fleet.context import FleetContext
+from ralph_ls.cli.fleet_context import FleetContext
 from ralph_ls.cli.output import emit_json, print_text
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.fleet import FleetRepository
+from ralph_ls.protocol.fleet import FleetFile, FleetRepository
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.project.fleet_file import add_repository, approve
 
@@ -59,12 +59,46 @@ def list_all(context: FleetContext) -> None:
 def allow(context: FleetContext, words: tuple[str, ...], *, yes: bool) -> None:
     """Show what the repositories would execute, and store the approval in the file."""
     fleet = context.fleet()
+    _require_known(words, fleet)
+    for name in words or tuple(fleet.repositories):
+        _allow_one(context, name, fleet.repositories[name], yes=yes)
+
+
+def publish(context: FleetContext, words: tuple[str, ...], *, yes: bool) -> None:
+    """Bring what was merged onto the branches that work started from, in all repositories."""
+    from ralph_ls.core.fleet.schedule import AT_WORK
+    from ralph_ls.engine.clock import SystemClock
+    from ralph_ls.engine.fleet.publish import apply_changes, change_words, prepare_changes
+    from ralph_ls.store.layout import new_run_id
+
+    fleet = context.fleet()
+    _require_known(words, fleet)
+    ledger = context.ledger()
+    run = ledger.active_run()
+    at_work = [] if run is None else [one for one in ledger.tasks(run) if one["state"] in AT_WORK]
+    if at_work:
+        raise UsageError(
+            f"{at_work[0]['task']} is {at_work[0]['state']}; let the fleet finish first: "
+            "ralph fleet drain"
+        )
+    changes = prepare_changes(fleet, words, new_run_id(SystemClock().now()), context.environment)
+    if not changes:
+        print_text("Nothing to publish: the branches have all that was merged.")
+        return
+    for line in change_words(changes):
+        print_text(line)
+    if not yes and not typer.confirm("All are rebased and valid. Publish them in this order?"):
+        print_text("Nothing was published.")
+        return
+    apply_changes(changes)
+    print_text(f"Published: {', '.join(one.name for one in changes)}")
+
+
+def _require_known(words: tuple[str, ...], fleet: FleetFile) -> None:
     unknown = [name for name in words if name not in fleet.repositories]
     if unknown:
         near = did_you_mean(unknown[0], list(fleet.repositories))
         raise UsageError(f"the fleet has no repository {unknown[0]!r}{near}")
-    for name in words or tuple(fleet.repositories):
-        _allow_one(context, name, fleet.repositories[name], yes=yes)
 
 
 def _allow_one(context: FleetContext, name: str, settings: FleetRepository, *, yes: bool) -> None:

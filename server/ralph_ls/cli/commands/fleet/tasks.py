@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ralph_ls.cli.commands.fleet.context import FleetContext
+from ralph_ls.cli.fleet_context import FleetContext
+from ralph_ls.cli.fleet_inbox import answer_task
 from ralph_ls.cli.output import print_text, write_json
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import UsageError
@@ -77,8 +78,7 @@ def answer(context: FleetContext, words: tuple[str, ...]) -> None:
     text = " ".join(words[1:])
     if task.state is not FleetTaskState.ASKING:
         raise UsageError(f"{task.task} asks nothing (it is {task.state.value})")
-    note = f"You asked: {task.message}\nThe user's answer: {text}"
-    if not context.ledger().retry(status.run or "", [task.task], note=note):
+    if not answer_task(context, task.task, text):
         raise UsageError(f"{task.task} was answered meanwhile")
     print_text(f"{task.task} continues with your answer.")
 

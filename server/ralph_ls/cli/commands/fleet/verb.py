@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ralph_ls.cli.commands.fleet.context import FleetContext, WorkerOptions
 from ralph_ls.cli.flags import Json, Yes
+from ralph_ls.cli.fleet_context import FleetContext, WorkerOptions
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import UsageError
 
@@ -16,6 +16,7 @@ READING = ("list", "status", "logs")
 
 ACTIONS = (
     "add", "allow", "list", "run", "worker", "status", "logs", "answer", "retry", "stop", "drain",
+    "publish",
 )  # fmt: skip
 
 
@@ -24,7 +25,8 @@ def fleet_verb(
         str,
         typer.Argument(
             metavar="[ACTION]",
-            help="add, allow, list, run, worker, status, logs, answer, retry, stop or drain.",
+            help="add, allow, list, run, worker, status, logs, answer, retry, stop, drain or "
+            "publish.",
             show_default="status",
         ),
     ] = "status",
@@ -75,7 +77,7 @@ def fleet_verb(
         typer.Option(
             "--lanes",
             metavar="N",
-            help="Tasks at a time on each worker.",
+            help="With run: tasks at a time on each worker.",
             show_default="from the file",
         ),
     ] = None,
@@ -124,6 +126,8 @@ def _act(
     match action:
         case "allow":
             repositories.allow(context, given, yes=yes)
+        case "publish":
+            repositories.publish(context, given, yes=yes)
         case "run":
             workers.run(context, options)
         case "worker":

@@ -7,15 +7,17 @@ import signal
 from threading import Timer
 from typing import Any
 
-from ralph_ls.cli.commands.fleet.context import FleetContext, WorkerOptions
 from ralph_ls.cli.commands.fleet.tasks import print_status
+from ralph_ls.cli.fleet_context import FleetContext, WorkerOptions
 from ralph_ls.cli.output import print_error, print_text
 from ralph_ls.protocol.errors import RalphError, UsageError
-from ralph_ls.protocol.fleet import FleetTaskState
+from ralph_ls.protocol.fleet import FleetFile, FleetTaskState
 
 REPLAN_SECONDS = 60.0
 
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_.-]{0,29}")
+
+MOST_LANES = 64
 
 NEEDS_YOU = 2
 """Exit code where tasks wait for their user."""
@@ -40,7 +42,7 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
     from ralph_ls.engine.fleet.planning import plan_fleet
     from ralph_ls.engine.fleet.worker import FleetWorker, is_run_over
 
-    fleet = context.fleet()
+    fleet = _fleet_of(context, options)
     _require_shared(context, fleet.repositories, submit=options.submit)
     ledger = context.ledger()
     run_id = plan_fleet(fleet, ledger, context.environment)
@@ -49,18 +51,13 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
     if options.submit:
         print_text("They are queued. See: ralph fleet status")
         return
-    worker = FleetWorker(
-        context.address(),
-        context.environment,
-        lanes=options.lanes or fleet.lanes,
-        report=print_text,
-    )
+    worker = FleetWorker(context.address(), context.environment, report=print_text)
     # Remotes may be slow, and leases have to be renewed meanwhile.
     planning = Timer(REPLAN_SECONDS, lambda: None)
 
     def plan_again() -> None:
         try:
-            plan_fleet(context.fleet(), ledger, context.environment)
+            plan_fleet(_fleet_of(context, options), ledger, context.environment)
         except RalphError as error:
             print_error(error.message)
 
@@ -86,6 +83,11 @@ def work(context: FleetContext, options: WorkerOptions) -> None:
     from ralph_ls.engine.fleet.durable import MOST_LABELS
     from ralph_ls.engine.fleet.worker import FleetWorker, is_run_over
 
+    if options.lanes is not None:
+        raise UsageError(
+            "how many tasks each worker takes is the same for all: set lanes in fleet.toml, or "
+            "give --lanes to ralph fleet run"
+        )
     for label in options.labels:
         if not _LABEL.fullmatch(label):
             raise UsageError(f"--label {label!r}: write lower-case letters, digits, - and _")
@@ -95,7 +97,6 @@ def work(context: FleetContext, options: WorkerOptions) -> None:
         context.address(),
         context.environment,
         labels=options.labels,
-        lanes=options.lanes or 2,
         report=print_text,
     )
     print_text(f"Worker {worker.place.worker} takes tasks. Ctrl-C gives them back.")
@@ -105,6 +106,15 @@ def work(context: FleetContext, options: WorkerOptions) -> None:
         return options.until_done and run_id is not None and is_run_over(worker.ledger, run_id)
 
     _run_worker(worker, is_over)
+
+
+def _fleet_of(context: FleetContext, options: WorkerOptions) -> FleetFile:
+    fleet = context.fleet()
+    if options.lanes is None:
+        return fleet
+    if not 0 < options.lanes <= MOST_LANES:
+        raise UsageError(f"--lanes must be from 1 to {MOST_LANES}")
+    return fleet.model_copy(update={"lanes": options.lanes})
 
 
 def _run_worker(worker: Any, is_over: Any) -> None:

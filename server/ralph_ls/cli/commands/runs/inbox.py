@@ -91,7 +91,7 @@ def _show(item: OpenItem) -> None:
         now = SystemClock().local()
         when = f" · {clock_words(item.since, since=now, zone=now.tzinfo)}"
     iteration = "" if item.iteration is None else f" · iteration {item.iteration}"
-    where = place_words(item.workspace, item.lane, item.lane_of)
+    where = item.fleet_task or place_words(item.workspace, item.lane, item.lane_of)
     print_text(f"{item.number}  {item.kind.value} · {where}{iteration}{when}")
     is_question = item.kind is OpenKind.QUESTION
     for line in question_lines(item.text) if is_question else item.text.splitlines():
@@ -100,7 +100,10 @@ def _show(item: OpenItem) -> None:
 
 
 def _open_items() -> tuple[OpenItem, ...]:
+    from ralph_ls.cli.fleet_inbox import fleet_items
+
     found = [item for place in newest_runs() for item in _items_of(*place)]
+    found += fleet_items()
     found.sort(key=lambda item: item.since or LONGEST_AGO, reverse=True)
     return tuple(
         item.model_copy(
@@ -200,8 +203,20 @@ def _answer(number: int | None, text: str, *, as_json: bool) -> None:
     item = _item_at(number)
     if item.kind is not OpenKind.QUESTION:
         raise UsageError(f"{number} is not a question ({item.kind.value}); type: {item.command}")
+    if item.fleet_task is not None:
+        _answer_fleet(item.fleet_task, text)
+        return
     words = answer_of(item.options, text)
     _send(Path(item.workspace), words, lane_of=item.lane_of, as_json=as_json)
+
+
+def _answer_fleet(task: str, text: str) -> None:
+    from ralph_ls.cli.fleet_inbox import answer_task, users_fleet
+
+    context = users_fleet()
+    if context is None or not answer_task(context, task, text):
+        raise UsageError(f"{task} was answered meanwhile; see: ralph inbox")
+    print_text(f"{task} continues with your answer.")
 
 
 def _item_at(number: int) -> OpenItem:

@@ -65,7 +65,7 @@ def take_call(draft: StepDraft, given: AgentCalled) -> None:
         return
     is_halting = given.tool in HALTING and not given.sub_agent
     reply = _HALTS if is_halting else _REPLIES.get(given.tool, "Recorded.")
-    draft.order(ReplyToAgent(call=given.call, text=reply))
+    draft.order(ReplyToAgent(call=given.call, text=reply, halts=is_halting))
 
 
 def take_overdue(draft: StepDraft, given: AnswerOverdue) -> None:
@@ -74,7 +74,7 @@ def take_overdue(draft: StepDraft, given: AnswerOverdue) -> None:
     if draft.state.asking is None or current is None or current.started.start != given.start:
         draft.ignore("no agent waits for an answer")
         return
-    release(draft, _OVERDUE)
+    release(draft, _OVERDUE, halts=True)
     draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
 
 
@@ -88,14 +88,14 @@ def answer_agent(draft: StepDraft) -> None:
     draft.order(RemoveDecide())
 
 
-def release(draft: StepDraft, text: str) -> None:
+def release(draft: StepDraft, text: str, *, halts: bool = False) -> None:
     """End the agent's wait, if it waits; the caller moves the phase."""
     call = draft.state.asking
     if call is None:
         return
     draft.hold_call(None)
     draft.order(ContinueAgent())
-    draft.order(ReplyToAgent(call=call, text=text))
+    draft.order(ReplyToAgent(call=call, text=text, halts=halts))
 
 
 def forget_call(draft: StepDraft) -> None:

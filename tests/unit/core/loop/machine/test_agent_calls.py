@@ -85,6 +85,7 @@ def test_a_call_is_recorded_then_answered(tool: str, reply: str) -> None:
         assert [one.tool for one in played.run.current.reported] == [tool]
     assert reply in replies(played)[0].text
     assert not replies(played)[0].refused
+    assert replies(played)[0].halts is (tool == "report_blocked")
     assert played.run.phase is Phase.RUNNING
 
 
@@ -165,6 +166,7 @@ class TestWaiting:
         played.feed(asking())
         played.feed(AnswerOverdue(start=1))
         assert "Nobody has answered in time" in replies(played)[-1].text
+        assert replies(played)[-1].halts
         assert played.run.phase is Phase.RUNNING
         played.go_on()
         assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "decide")
