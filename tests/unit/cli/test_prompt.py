@@ -23,6 +23,8 @@ class TestNewRun:
             "## Question (from iteration 7, 2026-01-31T12:00:00Z)\nTabs?\n\n---\n## Answer\nYes.\n",
             encoding="utf-8",
         )
+        # The command that stands in for the agent is offered no tools.
+        (repository / ".ralph/config.toml").write_text('mcp = "off"\n', encoding="utf-8")
         assert ralph(repository, "note", "mind the \u00e9").code == 0
         said = ralph(repository, "prompt")
         assert (said.code, said.err) == (0, "")
@@ -136,7 +138,7 @@ class TestTemplates:
         mine = tmp_path / "PROMPT_build.md"
         mine.write_text("Mine: {{TASK}}\n\n{{> report}}\n", encoding="utf-8")
         said = ralph(repository, "prompt")
-        assert said.out.startswith("Mine: Task: First task\n\n### Status Reporting")
+        assert said.out.startswith("Mine: Task: First task\n\n### Report by tool")
         assert ralph(repository, "prompt", "--json").json["source"] == "user"
         ours = repository / ".ralph/prompts/PROMPT_build.md"
         ours.parent.mkdir(parents=True)

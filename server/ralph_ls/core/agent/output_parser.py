@@ -212,6 +212,11 @@ def parse_text(
     )
 
 
+def with_report(reading: ParsedOutput, report: Report) -> ParsedOutput:
+    """The same output with a report that the agent made elsewhere than in its text."""
+    return replace(reading, report=report, confidence=_confidence(report, reading.completion))
+
+
 def to_json(reading: ParsedOutput) -> dict[str, object]:
     """The parsed output as ``ralph read --json`` prints it (docs/rules.md#command-line).
 

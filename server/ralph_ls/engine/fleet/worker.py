@@ -21,6 +21,7 @@ from ralph_ls.engine.clock import boot_seconds
 from ralph_ls.engine.fleet import durable
 from ralph_ls.engine.fleet.database import make_tables, open_engine
 from ralph_ls.engine.fleet.ledger import Ledger, plan_of
+from ralph_ls.engine.fleet.leftovers import forget_run, remove_leftovers
 from ralph_ls.engine.fleet.place import WorkerPlace
 from ralph_ls.engine.fleet.roster import Roster
 from ralph_ls.protocol.errors import RalphError
@@ -88,6 +89,7 @@ class FleetWorker:
         keeper = Thread(target=self._keep_leases, name="leases", daemon=True)
         keeper.start()
         try:
+            remove_leftovers(self.place)
             durable.open_queue(self.place, self._address, self._labels)
             while not self.place.is_stopping.is_set():
                 self.place.changed.clear()
@@ -117,6 +119,10 @@ class FleetWorker:
     def _leave(self) -> None:
         self.place.close()
         try:
+            remove_leftovers(self.place)
+            run = self.ledger.last_run()
+            if run is not None:
+                forget_run(self.place, run)
             self._roster.leave(self.place.worker)
         except DBAPIError as error:
             self._report(f"the database does not answer ({error.orig}); others take over")

@@ -211,8 +211,8 @@ CODEX = AgentDescription(
         tool="mcp__ralph__{tool}",
         flag="-c",
         key="mcp_servers",
-        # It begins without a server that is slow, unless that is required.
-        entry=MappingProxyType({"required": True}),
+        # It begins without a server that is slow, unless that is required; then it gives up on it.
+        entry=MappingProxyType({"required": True, "startup_timeout_sec": 60}),
         timeout="tool_timeout_sec",
         timeout_unit=1.0,
     ),

@@ -655,3 +655,26 @@ def test_the_values_are_no_longer_than_they_are_used() -> None:
     for_people_only = {"BLOCKED_FILE", "COMPLETE_WORD", "TASK_ID"}
     for_people_only |= {"RALPH_ITERATION", "RALPH_MAX_ITERATIONS"}
     assert set(values_of(CONTEXTS["spec-build"])) - used == for_people_only
+
+
+@pytest.mark.parametrize("template", ANY)
+@pytest.mark.parametrize("loop_commits", [True, False])
+def test_an_agent_with_tools_is_asked_to_report_by_them(template: str, loop_commits: bool) -> None:
+    context = replace(CONTEXTS[template], loop_commits=loop_commits)
+    texts = built_in_texts()
+    prompt = render(replace(context, has_tools=True), texts)
+    assert len(prompt) < len(render(context, texts))
+    for tool in ("report_status", "ask_decision", "report_blocked", "complete_task", "remember"):
+        assert f"`{tool}`" in prompt
+    assert values_of(context)["COMPLETION"] in prompt
+    # The block for agents that have none is no report by itself.
+    reading = parse_text(prompt)
+    assert (reading.report, reading.promises) == (None, ())
+    assert "status block" not in prompt
+    assert "WORK_SUMMARY" not in prompt
+
+
+def test_what_earlier_agents_noted_is_quoted() -> None:
+    context = replace(CONTEXTS["fixplan-build"], discoveries=("The cache\nis old", "b"))
+    prompt = render(context, built_in_texts())
+    assert "## Earlier iterations noted\n\n> The cache\n> is old\n\n> b\n" in prompt

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue, ValidationError
 
-from ralph_ls.core.agent.output_parser import ParsedOutput, parse_text
+from ralph_ls.core.agent.output_parser import ParsedOutput, parse_text, with_report
 from ralph_ls.core.agent.own_tools import call_key
 from ralph_ls.protocol.run.agent_tools import (
     AskDecision,
@@ -115,7 +115,7 @@ def with_claims(
     completes = promises_complete and report is not None and _claims_all(report)
     complete = (Promise(kind=PromiseKind.COMPLETE),) if completes else ()
     if report is not None:
-        reading = replace(reading, report=report)
+        reading = with_report(reading, report)
     return _with_promises(reading, halts, complete)
 
 

@@ -189,14 +189,14 @@ def owed_after_iteration(run: RunState) -> tuple[TaskRef, ...]:
     is_off = run.config.judge.when is not JudgeWhen.TASK
     if is_off or current is None or evidence is None or current.judged is not None:
         return run.judge_owed
-    if run.evidence_start != current.started.start:
-        return run.judge_owed
+    # A journal may lack the evidence of an iteration; what is here is then another's.
+    tasks_done = evidence.tasks_done if run.evidence_start == current.started.start else ()
     own, titles = current.started.task, evidence.titles or {}
     done = [
         own
         if own is not None and own.id == task
         else TaskRef(id=task, title=titles.get(task, task))
-        for task in evidence.tasks_done
+        for task in tasks_done
     ]
     return tuple({task.id: task for task in (*run.judge_owed, *done)}.values())
 

@@ -62,6 +62,12 @@ class TestReport:
         )
         assert "PR_READY" not in found.fields
 
+    def test_is_a_claim_as_a_block_is(self) -> None:
+        found = read("Done.", reported("report_status", {**STATUS, "workSummary": "a"})).claims
+        assert found is not None
+        assert (found.has_status_block, found.summary) == (True, "a")
+        assert found.confidence >= 50
+
     def test_has_every_field(self) -> None:
         more = {
             "workType": "TESTING",
