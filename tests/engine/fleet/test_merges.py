@@ -9,14 +9,19 @@ from typing import Any
 
 import pytest
 
+from ralph_ls.engine.fleet.attempt import lane_name
 from ralph_ls.engine.fleet.database import make_tables, open_engine
 from ralph_ls.engine.fleet.ledger import Ledger
+from ralph_ls.engine.fleet.leftovers import forget_run, remove_leftovers
 from ralph_ls.engine.fleet.merge import merge_task
 from ralph_ls.engine.fleet.mirror import Mirror, RefMoved, ref_word, work_ref
 from ralph_ls.engine.fleet.place import WorkerPlace
 from ralph_ls.engine.fleet.planning import plan_fleet
 from ralph_ls.engine.fleet.roster import Roster
+from ralph_ls.engine.parallel.lane_worktree import make_lane
+from ralph_ls.engine.run.lease import write_lease
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.fleet import FleetRunState
 from ralph_ls.store.project.fleet_file import load_fleet
 from tests.engine.project_builder import git
 from tests.fleet.fleet_project import FleetProject
@@ -165,6 +170,32 @@ def test_a_secret_is_not_merged(project: FleetProject) -> None:
     assert "A.txt" in after["message"]
     assert git(merging.remote, "branch", "--list", "ralph/fleet") == ""
     merging.ledger.engine.dispose()
+
+
+def test_what_killed_attempts_left_is_removed_once_the_task_is_merged(merging: Merging) -> None:
+    row = merging.ledger.task(merging.run, merging.task)
+    assert row is not None
+    name = f"{lane_name('api', row['id'])}-{merging.epoch}"
+    path = merging.place.folder / "lanes" / merging.run / name
+    make_lane(merging.mirror.root, path, f"ralph/{merging.run}/{name}", "refs/fleet/heads/main")
+    (path / "half.txt").write_text("half\n")
+    lease = merging.place.hold(merging.run, merging.task, merging.epoch)
+    write_lease(lease.file, 0)
+
+    remove_leftovers(merging.place)
+    assert path.is_dir()
+    merging.merge()
+    remove_leftovers(merging.place)
+
+    assert not path.exists()
+    assert not lease.file.exists()
+    # A worker that was thought dead pushes once more.
+    git(merging.remote, "update-ref", merging.ref, "main")
+    forget_run(merging.place, merging.run)
+    assert git(merging.remote, "for-each-ref", "refs/ralph") != ""
+    merging.ledger.set_run_state(merging.run, FleetRunState.ENDED)
+    forget_run(merging.place, merging.run)
+    assert git(merging.remote, "for-each-ref", "refs/ralph") == ""
 
 
 class TestMirror:

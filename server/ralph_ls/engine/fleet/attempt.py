@@ -85,8 +85,13 @@ class Attempt:
 
     @property
     def path(self) -> Path:
-        name = f"{ref_word(self.row['repository'])}--{ref_word(self.row['id'])}"
+        name = lane_name(self.row["repository"], self.row["id"])
         return self.place.folder / "lanes" / self.run / f"{name}-{self.lease.epoch}"
+
+
+def lane_name(repository: str, task: str) -> str:
+    """Name of the lanes of a task, which the epoch of each attempt follows."""
+    return f"{ref_word(repository)}--{ref_word(task)}"
 
 
 def attempt_task(place: WorkerPlace, run: str, task: str, turn: int) -> None:

@@ -31,6 +31,11 @@ _FETCHED = "refs/fleet"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
+def lock_of(root: Path) -> filelock.BaseFileLock:
+    """The lock of a mirror in this folder."""
+    return filelock.FileLock(f"{root}.lock")
+
+
 class RefMoved(RalphError):
     """The remote's branch is not where it was expected, so a push was refused."""
 
@@ -63,7 +68,7 @@ class Mirror:
 
     def lock(self) -> filelock.BaseFileLock:
         """Held while work trees of the mirror are made, moved or removed."""
-        return filelock.FileLock(f"{self.root}.lock")
+        return lock_of(self.root)
 
     def prepare(self) -> None:
         """Make the mirror, unless it is there."""

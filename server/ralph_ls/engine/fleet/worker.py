@@ -21,6 +21,7 @@ from ralph_ls.engine.clock import boot_seconds
 from ralph_ls.engine.fleet import durable
 from ralph_ls.engine.fleet.database import make_tables, open_engine
 from ralph_ls.engine.fleet.ledger import Ledger, plan_of
+from ralph_ls.engine.fleet.leftovers import forget_run, remove_leftovers
 from ralph_ls.engine.fleet.place import WorkerPlace
 from ralph_ls.engine.fleet.roster import Roster
 from ralph_ls.protocol.errors import RalphError
@@ -88,10 +89,11 @@ class FleetWorker:
         keeper = Thread(target=self._keep_leases, name="leases", daemon=True)
         keeper.start()
         try:
+            remove_leftovers(self.place)
             durable.open_queue(self.place, self._address, self._labels)
             while not self.place.is_stopping.is_set():
                 self.place.changed.clear()
-                if self._beat() and is_over():
+                if self._beat() and self._answers(is_over):
                     break
                 self.place.changed.wait(SOON_SECONDS if self._is_behind else self._seconds / 6)
                 # Changes that come in quick succession are one.
@@ -109,6 +111,14 @@ class FleetWorker:
                 "others have its tasks; start it again"
             )
 
+    def _answers(self, is_over: Callable[[], bool]) -> bool:
+        """Whether ``is_over``; not where the database does not answer."""
+        try:
+            return is_over()
+        except DBAPIError as error:
+            self._tell_once(f"the database does not answer: {str(error.orig)[:200]}")
+            return False
+
     def stop(self) -> None:
         """Let the worker end; its engines are stopped and their tasks given back."""
         self.place.is_stopping.set()
@@ -117,6 +127,10 @@ class FleetWorker:
     def _leave(self) -> None:
         self.place.close()
         try:
+            remove_leftovers(self.place)
+            run = self.ledger.last_run()
+            if run is not None:
+                forget_run(self.place, run)
             self._roster.leave(self.place.worker)
         except DBAPIError as error:
             self._report(f"the database does not answer ({error.orig}); others take over")

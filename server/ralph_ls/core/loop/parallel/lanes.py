@@ -88,13 +88,15 @@ def retry_lane(draft: StepDraft, lane: LaneView) -> None:
 
 
 def forget(draft: StepDraft, task: str) -> BranchFacts:
-    """Forget what was ordered about the run of a lane, as that is over."""
+    """Forget what was ordered about the run of a lane, as that is over.
+
+    An order to pause is kept: it may still be under way, and meet the next run in the lane.
+    """
     facts = draft.state.branch
     facts = replace(
         facts,
         opening={one: limits for one, limits in facts.opening.items() if one != task},
         gone=facts.gone - {task},
-        paused=facts.paused - {task},
         resuming=None if facts.resuming == task else facts.resuming,
         stopping=facts.stopping - {task},
     )

@@ -135,6 +135,14 @@ def check_end(run: SimulatedSession) -> None:
         assert run.world.used <= limit
 
 
+@pytest.mark.parametrize(("seed", "kills"), [(36492, False), (1455, False), (2834, True)])
+def test_a_pause_that_comes_late_leaves_no_lane_paused(seed: int, *, kills: bool) -> None:
+    rng = random.Random(seed)
+    run = random_session(rng)
+    drive(run, rng, kills=kills, users=False)
+    check_end(run)
+
+
 @pytest.mark.parametrize("users", [False, True])
 @pytest.mark.parametrize("kills", [False, True])
 @given(seed=st.integers(0, 2**32))

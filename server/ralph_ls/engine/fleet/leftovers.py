@@ -1,0 +1,59 @@
+"""Leftovers of a fleet: lanes of attempts that were killed, and refs that came after a merge.
+
+A lane stays as long as its task is not merged, as it may have what was never committed; then
+nothing in it counts any more. What an engine still uses is never touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from ralph_ls.engine.fleet.attempt import lane_name
+from ralph_ls.engine.fleet.mirror import REFS, lock_of
+from ralph_ls.engine.fleet.place import WorkerPlace
+from ralph_ls.engine.parallel.lane_worktree import remove_lane
+from ralph_ls.engine.run.lease import is_lease_held
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.fleet import FleetRunState, FleetTaskState
+from ralph_ls.store.files import names_in
+from ralph_ls.store.layout import find_worktree
+from ralph_ls.store.run.lock import is_held
+
+_OVER = frozenset({FleetTaskState.MERGED.value, FleetTaskState.DROPPED.value})
+
+
+def remove_leftovers(place: WorkerPlace) -> None:
+    """Remove what attempts on this machine left of tasks that are merged or dropped."""
+    lanes = place.folder / "lanes"
+    for run in names_in(lanes):
+        over = {
+            lane_name(row["repository"], row["id"])
+            for row in place.ledger.tasks(run)
+            if row["state"] in _OVER
+        }
+        for name in names_in(lanes / run):
+            if name.rpartition("-")[0] in over:
+                with contextlib.suppress(RalphError, OSError):
+                    _remove(lanes / run / name, f"ralph/{run}/{name}")
+    for name in names_in(place.folder / "leases"):
+        if not is_lease_held(place.folder / "leases" / name):
+            (place.folder / "leases" / name).unlink(missing_ok=True)
+
+
+def forget_run(place: WorkerPlace, run: str) -> None:
+    """Delete the refs of a run that has ended, also those that a false alarm has made since."""
+    if place.ledger.run_row(run)["state"] != FleetRunState.ENDED.value:
+        return
+    for name in place.ledger.repositories(run):
+        with contextlib.suppress(RalphError):
+            place.repository(run, name).mirror.forget_refs(f"{REFS}/{run}")
+
+
+def _remove(path: Path, branch: str) -> None:
+    worktree = find_worktree(path)
+    if worktree.root != path.resolve() or is_held(worktree.git_dir):
+        return
+    root = worktree.common_dir.parent
+    with lock_of(root):
+        remove_lane(root, path, branch)
