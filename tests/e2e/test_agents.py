@@ -103,6 +103,29 @@ def test_side_by_side(project: Project, tmp_path: Path) -> None:
     assert git(project.repository, "rev-parse", "HEAD") == head
 
 
+@pytest.mark.parametrize("project", NAMES[:1], indirect=True)
+def test_fleet(project: Project) -> None:
+    """A worker of a fleet has it do tasks one after the other, and merges them."""
+
+    def does(task: str, file: str) -> tuple[Answer, Answer]:
+        command = (
+            f'echo {task} >{file}; sed -i "s/\\[ \\] {task}/[x] {task}/" @fix_plan.md; '
+            f'git add -A; git commit -q -m "Add {file}"'
+        )
+        works = Answer(text="I do it.", tools=(project.recipe.shell(command),))
+        return works, Answer(text=f"The task is complete.\n\n{DONE}")
+
+    project.stub.say(*does("First", "one.txt"), *does("Second", "two.txt"))
+    assert project.tell("fleet", "add", str(project.repository), "--name", "api").exit_code == 0
+
+    done = project.tell("fleet", "run", "--until-done")
+
+    assert done.exit_code == 0, said(done)
+    assert project.stub.n_left == 0
+    subjects = git(project.repository, "log", "--format=%s", "HEAD..ralph/fleet").split("\n")
+    assert list(filter(None, subjects)) == ["Add two.txt", "Add one.txt"]
+
+
 @each
 def test_question(project: Project) -> None:
     """A question ends the run; the answer reaches the agent when the run continues."""

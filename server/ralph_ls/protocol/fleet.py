@@ -95,11 +95,11 @@ class FleetRepository(_Table):
     labels: tuple[Label, ...] = ()
     """What a worker must have to take its tasks, such as `gpu`."""
     max_iterations: int | None = Field(default=None, ge=1)
-    """Limit for each task."""
+    """Limit for each attempt at a task."""
     max_cost_usd: float | None = Field(default=None, gt=0)
-    """Limit for each task."""
+    """Limit for each attempt at a task."""
     max_duration: Duration | None = None
-    """Limit for each task, such as `2h`."""
+    """Limit for each attempt at a task, such as `2h`."""
     max_failures: int = Field(default=3, ge=1)
     """After so many parked tasks in a row the repository starts no more: the fleet's breaker."""
     check_secrets: bool = True

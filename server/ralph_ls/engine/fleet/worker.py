@@ -93,7 +93,7 @@ class FleetWorker:
             durable.open_queue(self.place, self._address, self._labels)
             while not self.place.is_stopping.is_set():
                 self.place.changed.clear()
-                if self._beat() and is_over():
+                if self._beat() and self._answers(is_over):
                     break
                 self.place.changed.wait(SOON_SECONDS if self._is_behind else self._seconds / 6)
                 # Changes that come in quick succession are one.
@@ -110,6 +110,14 @@ class FleetWorker:
                 "this worker gave no sign of life for too long (was the machine suspended?), so "
                 "others have its tasks; start it again"
             )
+
+    def _answers(self, is_over: Callable[[], bool]) -> bool:
+        """Whether ``is_over``; not where the database does not answer."""
+        try:
+            return is_over()
+        except DBAPIError as error:
+            self._tell_once(f"the database does not answer: {str(error.orig)[:200]}")
+            return False
 
     def stop(self) -> None:
         """Let the worker end; its engines are stopped and their tasks given back."""
