@@ -42,14 +42,17 @@ wait_here() {{ : >"$kept/here"; read -r _ <"$kept/go"; }}
 
 
 CLAUDE = """\
-echo "$*" >"$kept/argv-$RALPH_START"
+argv=
+for word; do case $word in --mcp-config=*) ;; *) argv="$argv${{argv:+ }}$word" ;; esac; done
+echo "$argv" >"$kept/argv-$RALPH_START"
 says() {{ printf '{{"type":"result","subtype":"success","is_error":false,"session_id":"%s",\
 "total_cost_usd":%s,"usage":{{"input_tokens":1000,"output_tokens":100}},"num_turns":1,\
 "result":"%s"%s}}\\n' "$1" "$2" "$3" "${{4:-}}"; }}
 limited() {{ printf '{{"type":"rate_limit_event","rate_limit_info":\
 {{"status":"rejected","resetsAt":%s}}}}\\n' "$1"; }}
 """
-"""What an agent begins with that prints as ``claude`` does; it keeps its command line.
+"""What an agent begins with that prints as ``claude`` does; it keeps its command line, without the
+server of MCP that it is offered.
 
 ``says SESSION COST TEXT [MORE]`` is its result, with the text as it is in JSON.
 """

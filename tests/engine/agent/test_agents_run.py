@@ -44,7 +44,8 @@ class TestRun:
         self, project: Project
     ) -> None:
         table = '[agents.codex]\nmodel = "small"\nsystem_prompt = "Be brief."\n'
-        settings = {".ralph/config.toml": f"[session]\nresume = true\n{table}"}
+        given = f'mcp = "off"\n[session]\nresume = true\n{table}'
+        settings = {".ralph/config.toml": given}
         project.plan(files=settings)
         assert project.ralph(project.repository, "allow", "--yes").exit_code == 0
         done = play(project, "codex", CODEX, "2", RALPH_AGENT="codex")

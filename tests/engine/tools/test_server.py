@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
+from ralph_ls.cli import mcp_server
 from ralph_ls.cli.mcp_server import McpServer
 from ralph_ls.core.loop.effects import LaunchAgent, ReplyToAgent
 from ralph_ls.core.loop.inputs import AgentCalled
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.iteration.agent_tools import AgentTools
 from ralph_ls.engine.sandbox.hook_socket import HookSocket
+from ralph_ls.protocol.run import agent_tools
 
 ORDER = LaunchAgent(
     start=1,
@@ -57,6 +59,12 @@ def answer(line: bytes) -> Any:
 
 def said(method: str, number: object = 1, **params: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+
+
+def test_its_names_are_those_of_the_protocol() -> None:
+    """It has them a second time, since it imports no models."""
+    assert (mcp_server.SOCKET, mcp_server.TICKET) == (agent_tools.SOCKET, agent_tools.TICKET)
+    assert (agent_tools.LIST_TOOLS, agent_tools.CALL_TOOL) == ("listTools", "callTool")
 
 
 class TestByItself:

@@ -23,7 +23,7 @@ class TestNewRun:
             "## Question (from iteration 7, 2026-01-31T12:00:00Z)\nTabs?\n\n---\n## Answer\nYes.\n",
             encoding="utf-8",
         )
-        # The command that stands in for the agent is offered no tools.
+        # The command that replaces the agent is offered no tools.
         (repository / ".ralph/config.toml").write_text('mcp = "off"\n', encoding="utf-8")
         assert ralph(repository, "note", "mind the \u00e9").code == 0
         said = ralph(repository, "prompt")
