@@ -80,6 +80,7 @@ MEASURED = (
     TESTS / "engine" / "agent" / "test_hook_check.py",
     TESTS / "engine" / "agent" / "test_tool_rules.py",
     TESTS / "engine" / "agent" / "test_usage_files.py",
+    TESTS / "engine" / "lessons" / "test_run_lessons.py",
     TESTS / "engine" / "parallel" / "test_rebase.py",
     TESTS / "engine" / "plan" / "test_plan_steps.py",
     TESTS / "engine" / "plan" / "test_structured.py",

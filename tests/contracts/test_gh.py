@@ -10,6 +10,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -136,10 +137,18 @@ def test_a_pull_request_is_opened_once(make: Any, base: str | None) -> None:
     program = make(GH_HOST=github.HOST)
     url = f"https://{program.host or 'github.com'}/ada/invoice.git"
     subprocess.run(["git", "remote", "add", "origin", url], cwd=program.gh.root, check=True)
-    wanted = {"head": "ralph/one", "base": base, "title": "A $HOME", "body": "- a\n"}
-    opened = open_pull_request(program.gh, **wanted, draft=True)
+    opens = partial(
+        open_pull_request,
+        program.gh,
+        head="ralph/one",
+        base=base,
+        title="A $HOME",
+        body="- a\n",
+        draft=True,
+    )
+    opened = opens()
     assert opened.endswith("/ada/invoice/pull/100")
-    assert open_pull_request(program.gh, **wanted) == opened
+    assert opens() == opened
     (pull,) = json.loads(program.database.read_text())["repositories"]["ada/invoice"]["pulls"]
     assert pull == {
         "number": 100,

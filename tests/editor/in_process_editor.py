@@ -141,6 +141,7 @@ class Views(Workspaces):
 
     def __init__(self, views: Iterable[View]) -> None:
         self.views = list(views)
+        self.environment = {}
         self.further: set[str] = set()
         """Names of plans besides the main one."""
         self.time = datetime(2026, 1, 31, 12, 5, tzinfo=UTC)

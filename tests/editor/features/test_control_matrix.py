@@ -48,7 +48,13 @@ pytestmark = pytest.mark.asyncio
 
 CLIENTS = Path(__file__).parents[2] / "data" / "clients"
 
-KINDS = ["quickfix", "refactor.rewrite", "source.ralph.run", "source.ralph.task"]
+KINDS = [
+    "quickfix",
+    "refactor.rewrite",
+    "source.ralph.run",
+    "source.ralph.task",
+    "source.ralph.lesson",
+]
 
 
 def on_line(line: int) -> Message:

@@ -339,7 +339,7 @@ class TestTrust:
             *("ralph/unsubscribe", "ralph/setupChoices", "ralph/validateSetup"),
             *("ralph/claims", "ralph/demo", "ralph/dashboard", "ralph/plans"),
             *("ralph/runs", "ralph/anywhere", "ralph/iterations", "ralph/inspect", "ralph/lanes"),
-            *("ralph/event", "ralph/output", "ralph/messages", "ralph/view"),
+            *("ralph/event", "ralph/output", "ralph/messages", "ralph/view", "ralph/lessons"),
         }
 
 
@@ -355,6 +355,7 @@ GIVEN: dict[str, dict[str, object]] = {
     "maintain": {"what": "prune"},
     "proposePlan": {"description": "Paint the house, all of it"},
     "setup": {"profile": "fixplan"},
+    "decideLesson": {"action": "accept", "path": "lesson.md"},
 }
 
 

@@ -69,18 +69,6 @@ async def test_what_is_not_saved_is_not_accepted(edit: StartEditor, tmp_path: Pa
     assert "sha256" in (await editor.refusal("ralph/decideLesson", unnamed)).message
 
 
-async def test_a_repositorys_lesson_is_offered_in_its_tree_alone(
-    edit: StartEditor, tmp_path: Path
-) -> None:
-    files = {".ralph/lessons/button.md": LESSON, "notes/button.md": LESSON}
-    here = make_repository(tmp_path / "here", ["A task"], files=files)
-    editor = await edit(here)
-    inside = editor.open(here / ".ralph" / "lessons" / "button.md", LESSON)
-    assert "Accept this lesson into prompts" in await actions(editor, inside)
-    outside = editor.open(here / "notes" / "button.md", LESSON)
-    assert await actions(editor, outside) == {}
-
-
 async def test_nothing_is_decided_in_a_folder_that_is_not_trusted(
     edit: StartEditor, tmp_path: Path
 ) -> None:
@@ -99,21 +87,3 @@ async def test_learning_without_a_history_proposes_nothing(
     editor = await edit(make_repository(tmp_path / "here", ["A task"]))
     learned = await editor.command("learn")
     assert (learned["runs"], learned["proposals"]) == (0, [])
-
-
-async def test_what_is_wrong_with_a_lesson_is_shown_where_it_is(
-    edit: StartEditor, tmp_path: Path
-) -> None:
-    path = lesson_of_user()
-    editor = await edit(make_repository(tmp_path / "here", ["A task"]))
-    text = "---\nscope: everywere\n{}\n---\n\n# Red\n"
-    uri = editor.open(path, text)
-
-    def wanted(params: Any) -> bool:
-        return bool(params["uri"] == uri and params["diagnostics"])
-
-    told = await editor.until("textDocument/publishDiagnostics", wanted)
-    found = {one["range"]["start"]["line"]: one for one in told["diagnostics"]}
-    assert found[0]["message"] == "unknown scope 'everywere'; did you mean everywhere?"
-    assert found[2]["message"].startswith("this line is not a key")
-    assert {one["code"] for one in found.values()} == {"lesson-invalid"}

@@ -11,7 +11,7 @@ import pytest
 
 from ralph_ls.store.layout import state_root
 from ralph_ls.store.lessons.lesson_files import digest_of, user_folder
-from tests.engine.project_builder import Completed, make_repository, write_agent
+from tests.engine.project_builder import Completed, write_agent
 from tests.engine.ralph_runner import Project, Ralph, told, wait_until, warnings
 
 LESSON = "---\nscope: everywhere\n---\n\n# Use the red button\n\nThe green one does nothing.\n"
@@ -176,75 +176,6 @@ class TestHostile:
         assert accepted_by(done) == [[], ["button"]]
         assert "lessons-removed" not in warnings(done)
         assert set(json.loads(record().read_text())["accepted"]) == {"button"}
-
-
-class TestDecisions:
-    @pytest.fixture
-    def place(self, tmp_path: Path) -> Path:
-        folder = tmp_path / "place"
-        make_repository(folder)
-        return folder
-
-    def test_a_changed_file_is_not_accepted(self, ralph: Ralph, place: Path) -> None:
-        (folder_of_user() / "button.md").write_text(LESSON)
-        (shown,) = lessons(ralph, place)["lessons"]
-        (folder_of_user() / "button.md").write_text(LESSON + "More.\n")
-        done = ralph(place, "lessons", "accept", "button", "--shown", shown["sha256"])
-        assert done.exit_code != 0
-        assert "the lesson button changed since it was shown" in done.stderr
-
-    def test_nobody_to_ask_is_no_consent(self, ralph: Ralph, place: Path) -> None:
-        (folder_of_user() / "button.md").write_text(LESSON)
-        done = ralph(place, "lessons", "accept", "button")
-        assert "needs a terminal to ask in, or --yes" in done.stderr
-        assert "   The green one does nothing." in done.stdout
-
-    def test_an_acceptance_ends_with_a_change_and_with_removal(
-        self, ralph: Ralph, place: Path
-    ) -> None:
-        (folder_of_user() / "button.md").write_text(LESSON)
-        lessons(ralph, place, "accept", "button", "--yes")
-        (folder_of_user() / "button.md").write_text(LESSON + "More.\n")
-        (shown,) = lessons(ralph, place)["lessons"]
-        assert shown["status"] == "unapproved"
-        lessons(ralph, place, "remove", "button")
-        assert lessons(ralph, place)["lessons"] == []
-        assert json.loads(record().read_text())["accepted"] == {}
-
-    def test_a_team_exchanges_them_as_proposals(
-        self, ralph: Ralph, place: Path, tmp_path: Path
-    ) -> None:
-        (folder_of_user() / "button.md").write_text(LESSON)
-        lessons(ralph, place, "accept", "button", "--yes")
-        exported = tmp_path / "lessons.json"
-        assert ralph(place, "lessons", "export", "--output", str(exported)).exit_code == 0
-        lessons(ralph, place, "remove", "button")
-        assert lessons(ralph, place, "import", str(exported))["lessons"] == ["button"]
-        assert lessons(ralph, place)["lessons"][0]["status"] == "proposed"
-        assert (
-            "left out: button: it is here already"
-            in lessons(ralph, place, "import", str(exported))["notes"]
-        )
-
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (["acept"], "unknown action 'acept'; did you mean accept?"),
-            (["show", "nothing"], "there is no lesson 'nothing' here; list them: ralph lessons"),
-            (["show"], "name what to show: ralph lessons show ID"),
-            (["accept", "x", "--scope", "all"], "unknown scope 'all'"),
-            (["export"], "there is no accepted lesson to export"),
-            (["import", "nowhere.json"], "there is no file nowhere.json"),
-            (["import", "README.txt"], "README.txt is not an export of lessons"),
-        ],
-    )
-    def test_a_wrong_order_says_what_to_do(
-        self, ralph: Ralph, place: Path, arguments: list[str], message: str
-    ) -> None:
-        (place / "README.txt").write_text("[]")
-        done = ralph(place, "lessons", *arguments)
-        assert done.exit_code == 64
-        assert message in done.stderr
 
 
 class TestLearnWithAnAgent:

@@ -28,7 +28,7 @@ from ralph_ls.store.lessons.lesson_files import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
 
@@ -38,14 +38,16 @@ LESSON_KIND = "source.ralph.lesson"
 COMMAND = "decideLesson"
 
 
-def is_lesson_file(read_environment: Callable[[], Mapping[str, str]], uri: str) -> bool:
+def is_lesson_file(environment: Mapping[str, str], uri: str) -> bool:
     """Whether a document is in a folder of lessons, by its path alone."""
-    if not uri.endswith(".md") or "/lessons/" not in uri:
+    if not uri.endswith(".md"):
         return False
-    name, environment = path_of_uri(uri), read_environment()
-    folder = Path() if name is None else Path(name).parent
-    is_proposal = folder.parent.parent == state_root(environment) / "worktrees"
-    return is_proposal or folder == user_folder(environment) or folder.parent.name == ".ralph"
+    name = path_of_uri(uri)
+    folder = Path(os.path.realpath("" if name is None else Path(name).parent))
+    worktrees = os.path.realpath(state_root(environment) / "worktrees")
+    own = os.path.realpath(user_folder(environment))
+    is_of_state = folder.name == "lessons" and str(folder.parent.parent) == worktrees
+    return str(folder) == own or is_of_state or folder.parts[-2:] == (".ralph", "lessons")
 
 
 def lesson_diagnostics(uri: str, text: str, encoding: Encoding) -> list[types.Diagnostic]:
@@ -77,7 +79,7 @@ async def lesson_actions(
 ) -> list[types.CodeAction] | None:
     """What can be decided about a lesson with this text; None where the document is none."""
     name = path_of_uri(uri)
-    if name is None or not name.endswith(".md"):
+    if name is None or not is_lesson_file(workspaces.environment, uri):
         return None
     environment, views = workspaces.environment, workspaces.all()
     find = partial(_find, environment, views, Path(name))

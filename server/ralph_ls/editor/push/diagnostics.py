@@ -61,7 +61,7 @@ def register(
     documents.on_edit(specs.take_edit)
     settings = _TextPublisher(server, documents, is_config, config_diagnostics)
     documents.on_edit(settings.take_edit)
-    is_lesson = partial(is_lesson_file, lambda: workspaces.environment)
+    is_lesson = partial(is_lesson_file, workspaces.environment)
     documents.on_edit(_TextPublisher(server, documents, is_lesson, lesson_diagnostics).take_edit)
 
 
