@@ -130,6 +130,9 @@ def test_a_run_that_continues_keeps_its_request(project: Project, github: Path) 
 
 def test_what_the_next_agent_would_get(project: Project, github: Path) -> None:
     issue_project(project, WORKS)
+    # The command that replaces the agent is offered no tools.
+    (project.repository / ".ralph").mkdir(exist_ok=True)
+    project.file(".ralph/config.toml").write_text('mcp = "off"\n', encoding="utf-8")
     shown = project.tell("prompt", "--issue", "issue.md").stdout
     assert "> # Letters get lost\n>\n> Find out why.\n" in shown
     done = project.run("1", "--issue", "issue.md")

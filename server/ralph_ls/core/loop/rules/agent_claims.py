@@ -71,21 +71,19 @@ def blocker_words(blocked: ReportBlocked) -> str:
 
 
 def to_report(stated: ReportStatus, kind: ReportKind) -> Report:
-    """A typed report as the status block of the profile."""
+    """A typed report as the status block of the profile, with the fields that the agent gave."""
+    written = {
+        "tasks_completed": ("TASKS_COMPLETED_THIS_LOOP", str(stated.tasks_completed)),
+        "files_modified": ("FILES_MODIFIED", str(stated.files_modified)),
+        "tests_status": ("TESTS_STATUS", stated.tests_status),
+        "work_type": ("WORK_TYPE", stated.work_type or ""),
+        "work_summary": ("WORK_SUMMARY", " ".join(stated.work_summary.split())),
+        "recommendation": ("RECOMMENDATION", " ".join(stated.recommendation.split())),
+        "pr_ready": ("PR_READY", "" if stated.pr_ready is None else _flag(stated.pr_ready)),
+    }
+    given = (written[name] for name in written if name in stated.model_fields_set)
     fields = {"STATUS": stated.status, "EXIT_SIGNAL": _flag(stated.exit_signal)}
-    numbers = {
-        "TASKS_COMPLETED_THIS_LOOP": stated.tasks_completed,
-        "FILES_MODIFIED": stated.files_modified,
-    }
-    fields |= {key: str(number) for key, number in numbers.items()}
-    words = {
-        "TESTS_STATUS": stated.tests_status,
-        "WORK_TYPE": stated.work_type or "",
-        "WORK_SUMMARY": " ".join(stated.work_summary.split()),
-        "RECOMMENDATION": " ".join(stated.recommendation.split()),
-        "PR_READY": "" if stated.pr_ready is None else _flag(stated.pr_ready),
-    }
-    return Report(kind=kind, fields=fields | {key: text for key, text in words.items() if text})
+    return Report(kind=kind, fields=fields | {key: text for key, text in given if text})
 
 
 def with_claims(

@@ -60,7 +60,7 @@ class TestReport:
             "FAILING",
             False,
         )
-        assert "PR_READY" not in found.fields
+        assert list(found.fields) == ["STATUS", "EXIT_SIGNAL", "TESTS_STATUS"]
 
     def test_is_a_claim_as_a_block_is(self) -> None:
         found = read("Done.", reported("report_status", {**STATUS, "workSummary": "a"})).claims
