@@ -61,6 +61,22 @@ def install(folder: Path) -> Path:
     return program
 
 
+def path_without(folder: Path, path: str) -> str:
+    """A PATH with all that this one has but a ``gh``; ``folder`` is made for links."""
+    entries = []
+    for number, entry in enumerate(path.split(os.pathsep)):
+        if not (Path(entry) / "gh").exists():
+            entries.append(entry)
+            continue
+        links = folder / str(number)
+        links.mkdir(parents=True)
+        for program in Path(entry).iterdir():
+            if program.name != "gh":
+                (links / program.name).symlink_to(program)
+        entries.append(str(links))
+    return os.pathsep.join(entries)
+
+
 def seed(path: Path, **issues: Mapping[str, Any]) -> None:
     """A GitHub with the repository ``ada/invoice`` and these issues, such as ``i12={…}``.
 

@@ -87,11 +87,11 @@ def test_what_is_no_request_is_refused(
     ],
 )
 def test_an_issue_that_gh_does_not_get_is_refused(
-    project: Project, github: Path, around: dict[str, str], said: str
+    project: Project, github: Path, around: dict[str, str], said: str, tmp_path: Path
 ) -> None:
     issue_project(project, "exit 9")
     if "PATH" in around:
-        around = {"PATH": os.environ["PATH"].partition(os.pathsep)[2]}
+        around = {"PATH": gh.path_without(tmp_path / "links", os.environ["PATH"])}
     done = project.run("3", "--issue", "ada/invoice#12", env=around)
     assert (done.exit_code, done.events) == (5, ())
     assert said in done.stderr
@@ -106,7 +106,8 @@ def test_an_issue_that_is_not_there_is_refused(project: Project, github: Path) -
 def test_a_gh_that_the_repository_brings_is_not_run(project: Project, tmp_path: Path) -> None:
     issue_project(project, "exit 9")
     gh.install(project.repository / "bin")
-    around = {"PATH": f"{project.repository / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    path = gh.path_without(tmp_path / "links", os.environ["PATH"])
+    around = {"PATH": f"{project.repository / 'bin'}{os.pathsep}{path}"}
     done = project.run("3", "--issue", "ada/invoice#12", env=around)
     assert done.exit_code == 5
     assert "was not found on PATH" in done.stderr

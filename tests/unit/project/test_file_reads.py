@@ -75,6 +75,8 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "engine/guard/protected_files.py": ({"copy2", "walk"}, "regular files; our own copies"),
     "engine/iteration/agent_logs.py": ({"open"}, OURS),
     "engine/iteration/agent_process.py": ({"open"}, "a socket of our own"),
+    "engine/iteration/judge.py": ({"open"}, "the judge's own tool, and no file"),
+    "engine/iteration/judge_tool.py": ({"open"}, "a socket of our own"),
     "engine/iteration/health.py": (
         {"scandir"},
         "looks whether the folder opens, and lists nothing",

@@ -24,6 +24,7 @@ BUILDER = "store/own_python.py"
 
 SHOWN = {
     "engine/notify/delivery.py": "names the interpreter in the command that installs Apprise",
+    "engine/fleet/extra.py": "names the interpreter in the command that installs the extra",
     "engine/doctor/project.py": "names the interpreter and looks for the program beside it",
 }
 """Modules that read ``sys.executable`` and start nothing with it."""

@@ -56,7 +56,7 @@ class HeldTask:
 class PlanFacts:
     """The parts of a plan by which the loop decides."""
 
-    counts: PlanCountsView = PlanCountsView()
+    counts: PlanCountsView = PlanCountsView.model_construct()
     next_task: TaskRef | None = None
     next_traits: TaskTraits | None = None
     """Those of that task, where the plan has some."""
@@ -161,7 +161,7 @@ class EngineFacts:
     plan_path: str
     request: RequestView | None = None
     """The request, where the plan is one."""
-    counts: PlanCountsView = PlanCountsView()
+    counts: PlanCountsView = PlanCountsView.model_construct()
     branch: str | None
     head: str | None
     halt: HaltFiles = HaltFiles()
