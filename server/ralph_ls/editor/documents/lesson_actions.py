@@ -13,24 +13,15 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.core.views.model.diagnostic import DiagnosticCode
 from ralph_ls.editor.lsp.conversion import SOURCE, Encoding, code_units, path_of_uri
 from ralph_ls.editor.scheduling import run_in_thread
-from ralph_ls.protocol.lessons import LessonAction, LessonPlace, LessonStatus
-from ralph_ls.store.layout import state_root
-from ralph_ls.store.lessons.lesson_files import (
-    LessonFile,
-    LessonFolders,
-    digest_of,
-    lesson_folders,
-    read_lessons,
-    user_folder,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.protocol.lessons import LessonAction, LessonPlace
+    from ralph_ls.store.lessons.lesson_files import LessonFile, LessonFolders
 
 LESSON_KIND = "source.ralph.lesson"
 """Kind of the actions that take a lesson out of use."""
@@ -42,6 +33,9 @@ def is_lesson_file(environment: Mapping[str, str], uri: str) -> bool:
     """Whether a document is in a folder of lessons, by its path alone."""
     if not uri.endswith(".md"):
         return False
+    from ralph_ls.store.layout import state_root
+    from ralph_ls.store.lessons.lesson_files import user_folder
+
     name = path_of_uri(uri)
     folder = Path(os.path.realpath("" if name is None else Path(name).parent))
     worktrees = os.path.realpath(state_root(environment) / "worktrees")
@@ -53,6 +47,7 @@ def is_lesson_file(environment: Mapping[str, str], uri: str) -> bool:
 def lesson_diagnostics(uri: str, text: str, encoding: Encoding) -> list[types.Diagnostic]:
     """Why no prompt can have a lesson: each problem at its line, else at the first one."""
     from ralph_ls.core.lessons.lesson import read_lesson
+    from ralph_ls.core.views.model.diagnostic import DiagnosticCode
 
     lines, found = text.split("\n"), []
     for problem in read_lesson(Path(path_of_uri(uri) or "").stem, text).problems:
@@ -94,6 +89,8 @@ def _find(
     environment: Mapping[str, str], views: Iterable[WorkspaceView], name: Path
 ) -> tuple[WorkspaceView, LessonFile | None] | None:
     """The work tree and the lesson of a file; None where it is in no folder of lessons."""
+    from ralph_ls.store.lessons.lesson_files import lesson_folders
+
     path = Path(os.path.realpath(name))
     for view in views:
         folders = lesson_folders(environment, view.worktree, view.folders.state)
@@ -104,6 +101,8 @@ def _find(
 
 
 def _place_of(folders: LessonFolders, folder: Path) -> LessonPlace | None:
+    from ralph_ls.protocol.lessons import LessonPlace
+
     for place in LessonPlace:
         known = folders.folder(place)
         if known is not None and Path(os.path.realpath(known)) == folder:
@@ -112,6 +111,8 @@ def _place_of(folders: LessonFolders, folder: Path) -> LessonPlace | None:
 
 
 def _read(folders: LessonFolders, place: LessonPlace, path: Path) -> LessonFile | None:
+    from ralph_ls.store.lessons.lesson_files import read_lessons
+
     files, _ = read_lessons(folders, place)
     return next((file for file in files if Path(os.path.realpath(file.path)) == path), None)
 
@@ -119,6 +120,9 @@ def _read(folders: LessonFolders, place: LessonPlace, path: Path) -> LessonFile 
 def _actions(
     view: WorkspaceView, file: LessonFile, text: str | None, prefix: str
 ) -> Iterator[types.CodeAction]:
+    from ralph_ls.protocol.lessons import LessonAction, LessonPlace, LessonStatus
+    from ralph_ls.store.lessons.lesson_files import digest_of
+
     def action(title: str, what: LessonAction, kind: str, sha256: str | None) -> types.CodeAction:
         named = {"workspace": view.uri, "path": str(file.path), "action": what.value}
         if sha256 is not None:
