@@ -8,6 +8,7 @@ from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.lane_effects import SteerLane
 from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.parallel.lanes import live_lanes
+from ralph_ls.core.loop.parallel.shares import share_of_limits
 from ralph_ls.core.loop.rules.budget import limit_reached
 from ralph_ls.core.loop.rules.lanes import active_lanes, branch_of_run
 from ralph_ls.core.loop.rules.waits import hours_over
@@ -93,6 +94,9 @@ def _end(draft: StepDraft) -> None:
     failures, is_waiting = failures_in_a_row(run), draft.config.on_halt is OnHalt.WAIT
     if used_up is not None:
         run_flow.end_run(draft, EndReason.LIMIT, f"{used_up}; {outcome(run)}")
+    elif share_of_limits(draft) is None:
+        why = "a lane whose engine died may have used what is left of the limits"
+        run_flow.end_run(draft, EndReason.LIMIT, f"{why}; {outcome(run)}")
     elif asks and not is_waiting:
         run_flow.end_run(draft, EndReason.DECIDE, outcome(run))
     elif failures >= failures_allowed(run):

@@ -135,8 +135,11 @@ def check_end(run: SimulatedSession) -> None:
         assert run.world.used <= limit
 
 
-@pytest.mark.parametrize(("seed", "kills"), [(36492, False), (1455, False), (2834, True)])
-def test_a_pause_that_comes_late_leaves_no_lane_paused(seed: int, *, kills: bool) -> None:
+@pytest.mark.parametrize(
+    ("seed", "kills"), [(36492, False), (1455, False), (2834, True), (16831, False)]
+)
+def test_these_runs_end(seed: int, *, kills: bool) -> None:
+    """A pause that came late left a lane paused; a dead lane's share kept a run from its end."""
     rng = random.Random(seed)
     run = random_session(rng)
     drive(run, rng, kills=kills, users=False)
