@@ -52,7 +52,8 @@ VARYING = {
     r"#\d+ \(deleted\)": "SCRATCH",
     r"\b\d+s\b": "DURATION",
     r"\b[0-9a-f]{7,12}\b": "HASH",
-    r"RALPH_(SCRATCH|HOOK_SOCKET)=.*": "FOLDER",
+    r"RALPH_(SCRATCH|HOOK_SOCKET|MCP_SOCKET)=.*": "FOLDER",
+    r"RALPH_MCP_TICKET=.*": "TICKET",
 }
 """What differs from one start to the next, whatever started it."""
 

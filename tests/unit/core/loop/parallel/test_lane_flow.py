@@ -383,6 +383,17 @@ def test_a_lane_that_used_its_share_gets_what_others_leave() -> None:
     assert run.lane("a").runs == 1, "the same run continues, with the counters of its breaker"
 
 
+def test_a_lane_waits_for_what_others_may_leave() -> None:
+    settings = {"parallel": 2, "max_iterations": 2}
+    run = session("a", "b", turns={"a": ["all"]}, settings=settings).start()
+    until(run, "work b")
+    assert run.states() == {"a": "working", "b": "working"}
+    assert [one.task for one in run.ordered(OpenLane)] == ["a", "b"], "b may use the last one"
+    run.go_on()
+    assert end_of(run)[0] == "limit"
+    assert run.states() == {"a": "parked", "b": "merged"}
+
+
 def test_lanes_that_wait_for_their_user_leave_iterations_for_others() -> None:
     settings = {"parallel": 2, "max_iterations": 8, "on_halt": "wait"}
     asks = {"a": ["asks"], "b": ["asks"]}
