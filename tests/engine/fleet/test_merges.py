@@ -183,16 +183,21 @@ def test_what_killed_attempts_left_is_removed_once_the_task_is_merged(merging: M
     write_lease(lease.file, 0)
 
     remove_leftovers(merging.place)
+    forget_run(merging.place, merging.run)
     assert path.is_dir()
+    assert git(merging.remote, "for-each-ref", merging.ref) != ""
     merging.merge()
     remove_leftovers(merging.place)
 
     assert not path.exists()
     assert not lease.file.exists()
-    # A worker that was thought dead pushes once more.
+    # A worker that was thought dead pushes once more, or the one that merged was killed.
     git(merging.remote, "update-ref", merging.ref, "main")
+    other = f"refs/ralph/{merging.run}/api--other/1"
+    git(merging.remote, "update-ref", other, "main")
     forget_run(merging.place, merging.run)
-    assert git(merging.remote, "for-each-ref", "refs/ralph") != ""
+    left = git(merging.remote, "for-each-ref", "--format=%(refname)", "refs/ralph")
+    assert left.split() == [other]
     merging.ledger.set_run_state(merging.run, FleetRunState.ENDED)
     forget_run(merging.place, merging.run)
     assert git(merging.remote, "for-each-ref", "refs/ralph") == ""

@@ -42,12 +42,20 @@ def remove_leftovers(place: WorkerPlace) -> None:
 
 
 def forget_run(place: WorkerPlace, run: str) -> None:
-    """Delete the refs of a run that has ended, also those that a false alarm has made since."""
-    if place.ledger.run_row(run)["state"] != FleetRunState.ENDED.value:
-        return
+    """Delete the refs of tasks that are over, and all of a run that has ended.
+
+    They are left by a worker that was killed right after a merge, and by a false alarm.
+    """
+    has_ended = place.ledger.run_row(run)["state"] == FleetRunState.ENDED.value
     for name in place.ledger.repositories(run):
+        over = [
+            lane_name(row["repository"], row["id"])
+            for row in place.ledger.tasks(run)
+            if row["repository"] == name and row["state"] in _OVER
+        ]
         with contextlib.suppress(RalphError):
-            place.repository(run, name).mirror.forget_refs(f"{REFS}/{run}")
+            mirror = place.repository(run, name).mirror
+            mirror.forget_refs(f"{REFS}/{run}", [""] if has_ended else over)
 
 
 def _remove(path: Path, branch: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -144,14 +144,16 @@ class Mirror:
         lease = f"--force-with-lease={ref}:{commit}"
         self._remote("push", "--quiet", "--no-verify", lease, "origin", f":{ref}")
 
-    def forget_refs(self, prefix: str) -> None:
-        """Delete refs of a task that is merged, on the remote and here."""
-        names = self._listed(f"{prefix}/*")
+    def forget_refs(self, prefix: str, tasks: Collection[str] = ("",)) -> None:
+        """Delete refs below a prefix, on the remote and here; ``tasks`` are the next words."""
+        starts = tuple(f"{prefix}/{task}/" if task else f"{prefix}/" for task in tasks)
+        names = [ref for ref in self._listed(f"{prefix}/*") if ref.startswith(starts)]
         if names:
             self._remote("push", "--quiet", "--no-verify", "origin", *(f":{ref}" for ref in names))
-        local = f"{_FETCHED}/work/{prefix.removeprefix(f'{REFS}/')}"
-        for ref in run_git(self.root, "for-each-ref", "--format=%(refname)", local).split():
-            run_git(self.root, "update-ref", "-d", ref.decode())
+        for start in starts:
+            local = f"{_FETCHED}/work/{start.removeprefix(f'{REFS}/').rstrip('/')}"
+            for ref in run_git(self.root, "for-each-ref", "--format=%(refname)", local).split():
+                run_git(self.root, "update-ref", "-d", ref.decode())
 
     def _listed(self, pattern: str) -> list[str]:
         printed = self._remote("ls-remote", "origin", pattern).decode()
