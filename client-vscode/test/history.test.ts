@@ -58,6 +58,13 @@ describe("the tree of runs", () => {
     );
   });
 
+  test("names a lane of a fleet by its task", () => {
+    const lane = anywhere({ workspace: "/state/fleet/lanes/RUN/api--T1-1", fleetTask: "api#T1" });
+    assert.deepEqual(outline(runNodes(undefined, undefined, [lane], NOW)), [
+      ["Live and waiting|1", ["api#T1|#3/20 · the agent works"]],
+    ]);
+  });
+
   test("has what waits elsewhere although no run ended here, or no folder is shown", () => {
     for (const [shown, known] of [
       [folder(), history([])],

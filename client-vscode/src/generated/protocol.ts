@@ -3390,6 +3390,8 @@ export interface RunAnywhere {
   readonly lane?: number;
   /** Work tree of the parallel run that the lane belongs to. */
   readonly laneOf?: string;
+  /** Task of a fleet that it works on, as `repository#id`; then `workspace` is its lane. */
+  readonly fleetTask?: string;
   readonly run: string;
   readonly plan: string;
   readonly branch?: string;

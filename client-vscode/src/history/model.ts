@@ -128,7 +128,8 @@ function sectionNode(anywhere: readonly RunAnywhere[]): SectionNode {
 
 function anywhereNode(run: RunAnywhere): AnywhereNode {
   const { workspace, iteration, maxIterations, task, needs, live, activity } = run;
-  const name = workspace.split(/[\\/]/).findLast((part) => part !== "") ?? workspace;
+  const folder = workspace.split(/[\\/]/).findLast((part) => part !== "") ?? workspace;
+  const name = run.fleetTask ?? folder;
   const limit = maxIterations === undefined ? "" : `/${count(maxIterations)}`;
   const state = needs ?? activity;
   return {

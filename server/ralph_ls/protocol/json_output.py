@@ -369,6 +369,8 @@ class RunAnywhere(WireModel):
     """Number of the lane, where it is the run of one."""
     lane_of: str | None = None
     """Work tree of the parallel run that the lane belongs to."""
+    fleet_task: str | None = None
+    """Task of a fleet that it works on, as `repository#id`; then `workspace` is its lane."""
     run: str
     plan: str
     branch: str | None = None

@@ -294,6 +294,7 @@ def runs_anywhere(
                 zone=zone,
             ),
             lane_origin(worktree, state),
+            fleet_task_of(worktree),
         )
         for worktree, state, one in newest_runs(places, load=load)
     ]
@@ -313,10 +314,25 @@ def runs_anywhere(
     return sorted(waiting, key=place)
 
 
-def _with_origin(run: RunAnywhere, origin: LaneOrigin | None) -> RunAnywhere:
+def _with_origin(
+    run: RunAnywhere, origin: LaneOrigin | None, fleet_task: str | None
+) -> RunAnywhere:
+    if fleet_task is not None:
+        return run.model_copy(update={"fleet_task": fleet_task})
     if origin is None:
         return run
     return run.model_copy(update={"lane": origin.number, "lane_of": str(origin.root)})
+
+
+def fleet_task_of(worktree: Worktree) -> str | None:
+    """The task that a lane of a fleet is for, by its place below the state folder.
+
+    ``fleet/lanes/RUN/REPOSITORY--TASK-EPOCH``; None for any other work tree.
+    """
+    lanes = worktree.root.parent.parent
+    repository, separator, task = worktree.root.name.rpartition("-")[0].partition("--")
+    is_fleets = (lanes.parent.name, lanes.name) == ("fleet", "lanes")
+    return f"{repository}#{task}" if is_fleets and separator else None
 
 
 def lane_place(path: str, root: Path) -> tuple[Worktree, StateFolder]:

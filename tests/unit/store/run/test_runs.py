@@ -11,7 +11,14 @@ from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
 from ralph_ls.store.run import runs
 from ralph_ls.store.run.lock import EngineLock, LockOwner
-from ralph_ls.store.run.runs import KnownStates, find_run, load_state, read_texts, save_state
+from ralph_ls.store.run.runs import (
+    KnownStates,
+    find_run,
+    fleet_task_of,
+    load_state,
+    read_texts,
+    save_state,
+)
 from tests.unit.core.views.run_states import phase, run_started
 from tests.unit.store.store_builders import ended, notes, to_lines
 
@@ -246,3 +253,21 @@ class TestLastWords:
         ]
         files.messages.write_text("\n".join(lines), encoding="utf-8")
         assert read_texts(files, 2) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("fleet/lanes/20261128T160707Z-fc2e/api--4c629749-1", "api#4c629749"),
+        ("fleet/lanes/20261128T160707Z-fc2e/my-api--US-001-12", "my-api#US-001"),
+        ("worktrees/0a1b/lanes/20261128T160707Z-fc2e/t001-1", None),
+        ("fleet/lanes/20261128T160707Z-fc2e/notes", None),
+        ("src/api--x-1", None),
+    ],
+)
+def test_a_lane_of_a_fleet_is_known_by_its_place(
+    tmp_path: Path, path: str, expected: str | None
+) -> None:
+    root = tmp_path / path
+    worktree = Worktree(root=root, git_dir=root / ".git", common_dir=root / ".git")
+    assert fleet_task_of(worktree) == expected

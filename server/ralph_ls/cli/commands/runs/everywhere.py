@@ -37,7 +37,7 @@ def ps_verb(as_json: Json = False) -> None:
         return
     print_table("Your runs", HEADINGS, [_cells(run) for run in found])
     for run in (one for one in found if one.needs):
-        print_text(f"{place_words(run.workspace, run.lane, run.lane_of)}: {run.next}")
+        print_text(f"{_place_of(run)}: {run.next}")
 
 
 def newest_runs() -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
@@ -63,6 +63,13 @@ def place_words(path: str, lane: int | None, lane_of: str | None) -> str:
     return short_path(path) if lane_of is None else f"lane {lane} of {short_path(lane_of)}"
 
 
+def _place_of(run: RunAnywhere) -> str:
+    """As ``place_words``; of a fleet its task."""
+    if run.fleet_task is not None:
+        return f"fleet {run.fleet_task}"
+    return place_words(run.workspace, run.lane, run.lane_of)
+
+
 def _shortened(path: str, lane_of: str | None) -> str:
     start = "" if lane_of is None else path[: path.index(" of ") + 4]
     return f"{start}…{path[1 + len(start) - SHOWN_PATH :]}"
@@ -72,7 +79,7 @@ def _cells(run: RunAnywhere) -> tuple[str, ...]:
     from ralph_ls.core.views.model.control_chars import escape_control_chars
     from ralph_ls.core.views.text.summary import dollar_words
 
-    path = place_words(run.workspace, run.lane, run.lane_of)
+    path = _place_of(run)
     limit = "" if run.max_iterations is None else f"/{run.max_iterations}"
     cells = (
         path if len(path) <= SHOWN_PATH else _shortened(path, run.lane_of),
