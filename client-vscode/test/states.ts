@@ -149,7 +149,7 @@ const OF_THE_LOOP: readonly Sample[] = [
         tone: "plain",
         when: /^Continues at 17:00 \(in 5 ?h\S*\)$/,
         text: /does not count/,
-        buttons: PAUSE,
+        buttons: ["Continue now", ...PAUSE],
       },
     ],
   }),
