@@ -64,9 +64,17 @@ function journals(worktrees) {
         .filter((journal) => fs.existsSync(journal));
 }
 
+/** The events of a journal; none where it moved meanwhile, as that of a closed lane does. */
 function readLines(name) {
-    return fs
-        .readFileSync(name, "utf8")
+    let text = "";
+    try {
+        text = fs.readFileSync(name, "utf8");
+    } catch (error) {
+        if (error.code !== "ENOENT") {
+            throw error;
+        }
+    }
+    return text
         .split("\n")
         .slice(0, -1)
         .map((line) => JSON.parse(line));
