@@ -139,7 +139,9 @@ class LaneEffectRunner(EffectRunner):
         await super().finish(run)
         if self._branch is not None:
             base = run.lanes[0].base if run.lanes else None
-            await asyncio.to_thread(self._branch.remove_if_unused, base or "")
+            # Where an end at once is wanted no git runs any more, and the branch stays.
+            with suppress(RalphError):
+                await asyncio.to_thread(self._branch.remove_if_unused, base or "")
 
     async def close(self) -> None:
         """Leave nothing behind but the lanes' runs."""
@@ -158,7 +160,7 @@ class LaneEffectRunner(EffectRunner):
 
     async def _read_plan(self, run: RunState) -> LaneInput:
         branch = self._branch_of(run)
-        self._start("preparing", asyncio.to_thread(self._starter.prepare))
+        self._start("starting lanes", asyncio.to_thread(self._starter.prepare))
         async with self._trees:
             return await asyncio.to_thread(_read_plan, branch, self._head())
 
