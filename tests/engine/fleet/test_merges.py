@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.engine.fleet.attempt import lane_name
 from ralph_ls.engine.fleet.database import make_tables, open_engine
 from ralph_ls.engine.fleet.ledger import Ledger
 from ralph_ls.engine.fleet.leftovers import forget_run, remove_leftovers
 from ralph_ls.engine.fleet.merge import merge_task
-from ralph_ls.engine.fleet.mirror import Mirror, RefMoved, ref_word, work_ref
+from ralph_ls.engine.fleet.mirror import Mirror, RefMoved, lane_name, ref_word, work_ref
 from ralph_ls.engine.fleet.place import WorkerPlace
 from ralph_ls.engine.fleet.planning import plan_fleet
 from ralph_ls.engine.fleet.roster import Roster

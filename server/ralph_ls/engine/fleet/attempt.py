@@ -17,7 +17,7 @@ from typing import Any
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.fleet.attempt_logs import AttemptRecord, write_record
-from ralph_ls.engine.fleet.mirror import RefMoved, ref_word, work_ref
+from ralph_ls.engine.fleet.mirror import RefMoved, lane_name, work_ref
 from ralph_ls.engine.fleet.place import Lease, Repository, WorkerPlace
 from ralph_ls.engine.fleet.workspaces import open_workspace
 from ralph_ls.engine.parallel import lane_setup
@@ -87,11 +87,6 @@ class Attempt:
     def path(self) -> Path:
         name = lane_name(self.row["repository"], self.row["id"])
         return self.place.folder / "lanes" / self.run / f"{name}-{self.lease.epoch}"
-
-
-def lane_name(repository: str, task: str) -> str:
-    """Name of the lanes of a task, which the epoch of each attempt follows."""
-    return f"{ref_word(repository)}--{ref_word(task)}"
 
 
 def attempt_task(place: WorkerPlace, run: str, task: str, turn: int) -> None:

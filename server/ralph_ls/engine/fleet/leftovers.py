@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from ralph_ls.engine.fleet.attempt import lane_name
-from ralph_ls.engine.fleet.mirror import REFS, lock_of
+from ralph_ls.engine.fleet.mirror import REFS, lane_name, lock_of
 from ralph_ls.engine.fleet.place import WorkerPlace
 from ralph_ls.engine.parallel.lane_worktree import remove_lane
 from ralph_ls.engine.run.lease import is_lease_held

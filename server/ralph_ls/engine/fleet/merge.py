@@ -14,7 +14,7 @@ from typing import Any
 
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.fleet.attempt import SecretInCommit, require_no_secrets
-from ralph_ls.engine.fleet.mirror import RefMoved, ref_word, work_ref
+from ralph_ls.engine.fleet.mirror import RefMoved, ref_word, task_refs, work_ref
 from ralph_ls.engine.fleet.place import Repository, WorkerPlace
 from ralph_ls.engine.fleet.workspaces import open_workspace
 from ralph_ls.engine.parallel.lane_merge import MergeProcesses, validate_merged
@@ -130,8 +130,7 @@ def _try_once(place: WorkerPlace, repository: Repository, row: Any) -> None:
 
 def _finish(place: WorkerPlace, repository: Repository, row: Any, head: str) -> None:
     place.ledger.merged(row["run"], row["task"], row["epoch"], head)
-    ref = work_ref(row["run"], row["repository"], row["id"], 0)
-    repository.mirror.forget_refs(ref.rpartition("/")[0])
+    repository.mirror.forget_refs(task_refs(row["run"], row["repository"], row["id"]))
 
 
 def _merge_lock(place: WorkerPlace, repository: Repository) -> Any:

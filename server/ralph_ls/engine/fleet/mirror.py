@@ -28,6 +28,8 @@ REFS = "refs/ralph"
 _FETCHED = "refs/fleet"
 """Where fetched refs are in a mirror."""
 
+_FETCHED_TASKS = f"{_FETCHED}/tasks"
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -46,9 +48,24 @@ def ref_word(task: str) -> str:
     return plain if plain == task else f"{plain}-{sha256(task.encode()).hexdigest()[:8]}"
 
 
+def lane_name(repository: str, task: str) -> str:
+    """Name of the lanes and refs of a task, which the epoch of each attempt follows."""
+    return f"{ref_word(repository)}--{ref_word(task)}"
+
+
+def task_refs(run: str, repository: str, task: str) -> str:
+    """What the refs of all attempts at a task are below."""
+    return f"{REFS}/{run}/{lane_name(repository, task)}"
+
+
 def work_ref(run: str, repository: str, task: str, epoch: int) -> str:
     """The ref of one attempt at a task."""
-    return f"{REFS}/{run}/{ref_word(repository)}--{ref_word(task)}/{epoch}"
+    return f"{task_refs(run, repository, task)}/{epoch}"
+
+
+def _fetched_ref(ref: str) -> str:
+    """Where a ref of a task on the remote is in the mirror."""
+    return f"{_FETCHED_TASKS}/{ref.removeprefix(f'{REFS}/')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +106,7 @@ class Mirror:
 
     def fetch_ref(self, ref: str) -> str | None:
         """Fetch one ref; its commit, None where the remote has none."""
-        local = f"{_FETCHED}/work/{ref.removeprefix(f'{REFS}/')}"
+        local = _fetched_ref(ref)
         if not self._listed(ref):
             return None
         self._remote("fetch", "--quiet", "--no-tags", "origin", f"+{ref}:{local}")
@@ -151,7 +168,7 @@ class Mirror:
         if names:
             self._remote("push", "--quiet", "--no-verify", "origin", *(f":{ref}" for ref in names))
         for start in starts:
-            local = f"{_FETCHED}/work/{start.removeprefix(f'{REFS}/').rstrip('/')}"
+            local = _fetched_ref(start.rstrip("/"))
             for ref in run_git(self.root, "for-each-ref", "--format=%(refname)", local).split():
                 run_git(self.root, "update-ref", "-d", ref.decode())
 

@@ -25,7 +25,7 @@ from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.prompt.judge import JudgeContext, JudgedTask, change_line, judge_prompt
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.agent.description import Agent, asking_for_usage, mapping_of, with_usage_file
-from ralph_ls.engine.agent.environment import agent_environment, find_program
+from ralph_ls.engine.agent.environment import find_program
 from ralph_ls.engine.agent.mcp_offer import OfferedFiles
 from ralph_ls.engine.agent.selection import fill_argv, flags_for
 from ralph_ls.engine.delivery.git_commands import ProcessLauncher
@@ -34,6 +34,7 @@ from ralph_ls.engine.git.status import journal_path
 from ralph_ls.engine.git.worktree_state import read_head
 from ralph_ls.engine.iteration.judge_tool import NAME as VERDICT_TOOL
 from ralph_ls.engine.iteration.judge_tool import VerdictTool
+from ralph_ls.engine.iteration.launch import iteration_environment
 from ralph_ls.engine.process import running_process
 from ralph_ls.engine.sandbox.box import BoxFiles
 from ralph_ls.engine.sandbox.home import agent_of
@@ -46,7 +47,7 @@ from ralph_ls.protocol.run.messages import AgentMessage, FileAction, FileMessage
 from ralph_ls.protocol.run.report import JudgeReport, JudgeVerdict
 from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.external.git_objects import diff_between, empty_tree
-from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
+from ralph_ls.store.files import PRIVATE_FILE, write_atomic
 from ralph_ls.store.run.logs import STDOUT
 
 MAX_TASK = 8_000
@@ -289,17 +290,9 @@ class IterationJudge:
     ) -> tuple[running_process.Launch, OfferedFiles]:
         workspace = self._workspace
         usage = prompt_file.with_name(f"judge-{order.start:03d}.usage")
-        environment = agent_environment(
-            workspace.environment,
-            marker=workspace.marker(order.start),
-            start=order.start,
-            iteration=order.iteration,
-            max_iterations=workspace.config.max_iterations,
-            scratch=make_private_folder(workspace.files.scratch),
-            extra=agent.env,
-            only=workspace.config.env.only,
+        environment = iteration_environment(
+            workspace, agent, start=order.start, iteration=order.iteration
         )
-        environment["PWD"] = str(workspace.root)
         agent, shown = tool.offered(agent, workspace.config, environment)
         more = flags_for(agent, session=None, model=workspace.config.judge.model)
         argv = fill_argv(asking_for_usage(agent, usage), prompt, prompt_file, more)

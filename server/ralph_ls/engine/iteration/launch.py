@@ -12,7 +12,7 @@ from pathlib import Path
 from ralph_ls.core.loop.effects import LaunchAgent
 from ralph_ls.core.loop.inputs import AgentFinished, AgentLaunched
 from ralph_ls.core.prompt.template import PromptContext, render
-from ralph_ls.engine.agent.description import asking_for_usage
+from ralph_ls.engine.agent.description import Agent, asking_for_usage
 from ralph_ls.engine.agent.environment import agent_environment, end_in_sandbox, find_program
 from ralph_ls.engine.agent.mcp_offer import McpOffer, OfferedFiles, with_tools
 from ralph_ls.engine.agent.selection import fill_argv, flags_for, prompt_for
@@ -97,6 +97,25 @@ def prompt_of(
     return IterationPrompt(text=text, passed_over=which_wins(found))
 
 
+def iteration_environment(
+    workspace: Workspace, agent: Agent, *, start: int, iteration: int
+) -> dict[str, str]:
+    """The environment of a program that works in an iteration as an agent."""
+    environment = agent_environment(
+        workspace.environment,
+        marker=workspace.marker(start),
+        start=start,
+        iteration=iteration,
+        max_iterations=workspace.config.max_iterations,
+        scratch=make_private_folder(workspace.files.scratch),
+        extra=agent.env,
+        only=workspace.config.env.only,
+    )
+    # Some agents go by it, not by their own folder; the caller's may be anywhere.
+    environment["PWD"] = str(workspace.root)
+    return environment
+
+
 def launch_of(
     workspace: Workspace,
     effect: LaunchAgent,
@@ -114,23 +133,14 @@ def launch_of(
     prompt_file = workspace.files.prompt(effect.start)
     write_atomic(prompt_file, prompt.text.encode(), mode=PRIVATE_FILE)
     agent, shown = workspace.agent_for(effect.agent), OfferedFiles()
-    environment = agent_environment(
-        workspace.environment,
-        marker=workspace.marker(effect.start),
-        start=effect.start,
-        iteration=effect.iteration,
-        max_iterations=workspace.config.max_iterations,
-        scratch=make_private_folder(workspace.files.scratch),
-        extra=agent.env,
-        only=workspace.config.env.only,
+    environment = iteration_environment(
+        workspace, agent, start=effect.start, iteration=effect.iteration
     )
     if link is not None:
         environment[SOCKET] = str(link.folder / hook_socket.NAME)
         environment[TICKET] = link.token
         if link.offer is not None:
             agent, shown = with_tools(agent, link.offer, environment, workspace.files.folder)
-    # Some agents go by it, not by their own folder; the caller's may be anywhere.
-    environment["PWD"] = str(workspace.root)
     traced = looking.with_git_trace(environment, effect.start)
     trace = _own_trace(environment, traced)
     environment = traced

@@ -138,7 +138,7 @@ class McpPlace:
     entry: Mapping[str, object] = field(default_factory=dict)
     """More keys of the server's entry."""
     timeout: str = ""
-    """Key of the entry for how long a call may take; empty: it has no limit of its own."""
+    """Key of the entry that sets the timeout of a call; empty where the agent has no such key."""
     timeout_unit: float = 1000.0
     """Such units in a second."""
     file: str = ""
