@@ -78,6 +78,15 @@ TASKS = sa.Table(
     sa.Column("changed_at", sa.Float, nullable=False, default=0.0),
     sa.Index("ralph_fleet_tasks_state", "run", "state"),
 )
+RELEASES = sa.Table(
+    "ralph_fleet_releases",
+    metadata,
+    sa.Column("run", sa.Text, primary_key=True),
+    sa.Column("task", sa.Text, primary_key=True),
+    # The tag or branch that has the task's commits.
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("released_at", sa.Float, nullable=False),
+)
 WORKERS = sa.Table(
     "ralph_fleet_workers",
     metadata,
@@ -92,6 +101,21 @@ WORKERS = sa.Table(
 )
 
 _MIGRATION_LOCK = 7_241_705_330
+
+_NETWORK = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+_SERVER_NETWORK = (
+    "idle_in_transaction_session_timeout = 30000",
+    "tcp_keepalives_idle = 5",
+    "tcp_keepalives_interval = 2",
+    "tcp_keepalives_count = 3",
+    "tcp_user_timeout = 10000",
+)
 
 LOCK_SECONDS = 0.1
 """How often the right to make tables is asked for."""
@@ -119,7 +143,19 @@ def open_engine(address: str) -> sa.Engine:
             f"{url.drivername} is no database that a fleet can use; write postgresql://…"
         )
     url = url.set(drivername="postgresql+psycopg")
-    return sa.create_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=20)
+    engine = sa.create_engine(
+        url, pool_pre_ping=True, pool_size=5, max_overflow=20, connect_args=connect_args(address)
+    )
+    event.listen(engine, "connect", _set_up_postgres)
+    return engine
+
+
+def connect_args(address: str) -> dict[str, Any]:
+    """Options that notice a lost network within seconds, except those that an address sets."""
+    url = sa.make_url(address)
+    if not url.drivername.startswith("postgres"):
+        return {}
+    return {name: value for name, value in _NETWORK.items() if name not in url.query}
 
 
 def dbos_address(address: str) -> str:
@@ -193,6 +229,14 @@ def now_of(engine: sa.Engine) -> sa.ColumnElement[float]:
     if engine.dialect.name == "postgresql":
         return sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float)
     return (sa.func.julianday("now") - 2440587.5) * 86400.0
+
+
+def _set_up_postgres(connection: Any, _record: object) -> None:
+    # The server ends the transactions of a worker that is gone: they have locks.
+    with connection.cursor() as cursor:
+        for setting in _SERVER_NETWORK:
+            cursor.execute(f"SET {setting}")
+    connection.commit()
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
