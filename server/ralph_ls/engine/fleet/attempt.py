@@ -25,6 +25,7 @@ from ralph_ls.engine.fleet.mirror import (
     task_refs,
     work_ref,
 )
+from ralph_ls.engine.fleet.notices import LANE_EVENTS
 from ralph_ls.engine.fleet.place import Lease, Repository, WorkerPlace
 from ralph_ls.engine.fleet.workspaces import open_workspace
 from ralph_ls.engine.parallel import lane_setup
@@ -42,6 +43,7 @@ from ralph_ls.engine.parallel.merge_branch import MergeBranch
 from ralph_ls.engine.run.lease import LEASE_VARIABLE, is_lease_held
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.config import OnHalt
+from ralph_ls.protocol.config.notify import NotifyEvent
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.fleet import FleetTaskState
 from ralph_ls.protocol.run.iteration_events import IterationEnded
@@ -172,8 +174,12 @@ def _run_in(attempt: Attempt, lane: LaneTree) -> None:
             "push": False,
             "on_halt": OnHalt.EXIT.value,
             "on_pr_ready": (),
-            # Its tasks are steps of the fleet.
-            "notify.events.complete": (),
+            # The fleet notifies of what becomes of a task.
+            **{
+                f"notify.events.{event.value}": ()
+                for event in NotifyEvent
+                if event not in LANE_EVENTS
+            },
         },
         environment=environment,
         resume=False,

@@ -14,8 +14,7 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 
 from ralph_ls.core.fleet.schedule import FleetTask, awaited_releases, releasable
-from ralph_ls.engine.fleet.database import RELEASES, REPOSITORIES, RUNS, TASKS
-from ralph_ls.engine.fleet.plan_rows import hints_of, plan_of
+from ralph_ls.engine.fleet.database import RELEASES, REPOSITORIES, RUNS, TASKS, hints_of, plan_of
 from ralph_ls.engine.fleet.task_changes import TaskChanges
 from ralph_ls.protocol.fleet import (
     FleetRunState,

@@ -14,9 +14,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from ralph_ls.engine.clock import boot_seconds
+from ralph_ls.engine.fleet.database import settings_of
 from ralph_ls.engine.fleet.ledger import Ledger
 from ralph_ls.engine.fleet.mirror import Mirror
-from ralph_ls.engine.fleet.plan_rows import settings_of
 from ralph_ls.engine.fleet.workspaces import repository_overrides
 from ralph_ls.engine.parallel.lane_starter import LaneStarter
 from ralph_ls.engine.parallel.lane_worktree import LaneTree

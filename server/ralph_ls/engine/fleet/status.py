@@ -6,9 +6,8 @@ from collections.abc import Set
 from datetime import UTC, datetime
 
 from ralph_ls.core.fleet.schedule import AT_WORK, FleetTask, awaited_releases, unreleased
-from ralph_ls.engine.fleet.database import shown_address
+from ralph_ls.engine.fleet.database import plan_of, settings_of, shown_address
 from ralph_ls.engine.fleet.ledger import Ledger
-from ralph_ls.engine.fleet.plan_rows import plan_of, settings_of
 from ralph_ls.engine.fleet.roster import Roster
 from ralph_ls.protocol.fleet import (
     FleetRelease,

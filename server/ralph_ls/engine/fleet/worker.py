@@ -20,16 +20,17 @@ from ralph_ls import __version__
 from ralph_ls.core.fleet.schedule import AT_WORK, releasable_later
 from ralph_ls.engine.clock import boot_seconds
 from ralph_ls.engine.fleet import durable
-from ralph_ls.engine.fleet.database import make_tables, open_engine
+from ralph_ls.engine.fleet.database import make_tables, open_engine, plan_of
 from ralph_ls.engine.fleet.ledger import Ledger
 from ralph_ls.engine.fleet.leftovers import forget_run, remove_leftovers
+from ralph_ls.engine.fleet.notices import FleetNotifier, offer_end, offer_notices
 from ralph_ls.engine.fleet.outage import Patience, is_outage
 from ralph_ls.engine.fleet.place import WorkerPlace
-from ralph_ls.engine.fleet.plan_rows import plan_of
 from ralph_ls.engine.fleet.releases import check_releases
 from ralph_ls.engine.fleet.roster import Roster
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.fleet import FLEET_PROTOCOL, FleetRunState, FleetTaskState
+from ralph_ls.store.files import make_private_folder
 
 LEASE_SECONDS = 30.0
 """How long a worker may give no sign of life before others take its tasks."""
@@ -80,6 +81,9 @@ class FleetWorker:
             lease_seconds=self._seconds * 0.8,
             is_stopping=is_stopping,
         )
+        self._notifier = FleetNotifier(
+            make_private_folder(self.place.folder), environment, self._report
+        )
         self._told: set[str] = set()
         self._states: dict[tuple[str, str], str] = {}
         self._told_until = 0.0
@@ -105,12 +109,16 @@ class FleetWorker:
         self._roster.join(self.place.worker, self._labels, __version__)
         keeper = Thread(target=self._keep_leases, name="leases", daemon=True)
         keeper.start()
+        notices = Thread(target=self._notify, name="notices", daemon=True)
+        notices.start()
+        has_ended = False
         try:
             remove_leftovers(self.place)
             durable.open_queue(self.place, self._address, self._labels)
             while not self.place.is_stopping.is_set():
                 self.place.changed.clear()
                 if self._beat() and self._answers(is_over):
+                    has_ended = True
                     break
                 self.place.changed.wait(SOON_SECONDS if self._is_behind else self._seconds / 6)
                 # Changes that come in quick succession are one.
@@ -121,6 +129,8 @@ class FleetWorker:
             durable.close_queue()
             self._has_left.set()
             keeper.join()
+            notices.join()
+            self._notify_last(has_ended=has_ended)
             self._leave()
         if self._is_dead:
             raise DeclaredDead(
@@ -173,6 +183,21 @@ class FleetWorker:
         if held is None:
             self._is_dead = True
             self.stop()
+
+    def _notify(self) -> None:
+        """Notify of tasks that wait for their user; sending may take long."""
+        while not self._has_left.wait(self._seconds / 6):
+            with contextlib.suppress(DBAPIError):
+                offer_notices(self.ledger, self._notifier)
+            self._notifier.send_due()
+
+    def _notify_last(self, *, has_ended: bool) -> None:
+        with contextlib.suppress(DBAPIError):
+            offer_notices(self.ledger, self._notifier)
+            run = self.ledger.last_run()
+            if has_ended and run is not None:
+                offer_end(self.ledger, run, self._notifier)
+        self._notifier.send_due(is_last=True)
 
     def _beat(self) -> bool:
         """Do what is due; whether the database answered."""
