@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -77,6 +78,9 @@ def merge(run: str, task: str, turn: int) -> None:
 def open_queue(place: WorkerPlace, address: str, labels: Sequence[str]) -> None:
     """Take part in the queue as a worker with these labels."""
     _Here.place = place
+    _registered.clear()
+    # Before the settings are read, it would log to the terminal.
+    logging.getLogger("dbos").setLevel(logging.CRITICAL)
     config: DBOSConfig = {
         "name": NAME,
         "system_database_url": dbos_address(address),
