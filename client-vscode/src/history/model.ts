@@ -132,12 +132,16 @@ function anywhereNode(run: RunAnywhere): AnywhereNode {
   const name = run.fleetTask ?? folder;
   const limit = maxIterations === undefined ? "" : `/${count(maxIterations)}`;
   const state = needs ?? activity;
+  // A task of a fleet that waits has no lane, so it is no run now.
+  const place = run.fleetState === undefined ? `#${count(iteration)}${limit}` : (task?.title ?? "");
   return {
     kind: "anywhere",
-    id: `#anywhere:${workspace}`,
+    id: `#anywhere:${run.fleetState === undefined ? workspace : name}`,
     label: name,
-    description: [`#${count(iteration)}${limit}`, state].join(" · "),
-    tooltip: [workspace, task?.title ?? "", activity, needs ?? ""].filter(isSaid).join("\n"),
+    description: [place, state].filter(isSaid).join(" · "),
+    tooltip: [...new Set([workspace, task?.title ?? "", activity, needs ?? ""])]
+      .filter(isSaid)
+      .join("\n"),
     spoken: [name, live ? t("live") : t("waiting"), state, task?.title ?? ""]
       .filter(isSaid)
       .join(", "),
