@@ -93,7 +93,7 @@ describe("the tree of runs", () => {
     const [node] = runNodes(folder(), history([run]), [], NOW);
     assert.equal(
       node?.spoken,
-      "12:00 PM, limit reached, 1 task, 1 iteration, 47 minutes 23 seconds, ≈$3.20, its output was deleted",
+      "12:00 PM, limit reached, Write the parser, 1 iteration, 47 minutes 23 seconds, ≈$3.20, its output was deleted",
     );
     assert.match(
       node.tooltip,

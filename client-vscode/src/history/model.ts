@@ -65,7 +65,8 @@ function runNode(
   const { key, end } = run;
   const iterations =
     run.iterations === 1 ? t("1 iteration") : t("{0} iterations", count(run.iterations));
-  const tasks = run.tasksDone === 1 ? t("1 task") : t("{0} tasks", count(run.tasksDone));
+  const [title = t("1 task"), ...others] = run.tasks;
+  const tasks = run.tasksDone > 1 || others.length > 0 ? tasksWords(run.tasksDone) : title;
   const cost = costWords(run);
   const began = run.startedAt === undefined ? key : clockTime(run.startedAt, now);
   const pruned = run.pruned ? t("its output was deleted") : "";
@@ -90,6 +91,10 @@ function runNode(
     run,
     children: page === undefined ? [loadingNode(folder, key)] : iterationsOf(folder, run, page),
   };
+}
+
+function tasksWords(n: number): string {
+  return n === 1 ? t("1 task") : t("{0} tasks", count(n));
 }
 
 function iterationsOf(folder: FolderSnapshot, { key }: KeptRun, page: Page): readonly Node[] {

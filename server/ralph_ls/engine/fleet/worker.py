@@ -56,7 +56,7 @@ class FleetWorker:
         on_change: Callable[[], object] = lambda: None,
     ) -> None:
         self._on_change = on_change
-        """Called when tasks changed, whoever changed them."""
+        """Called when tasks changed, here or elsewhere."""
         self._address = address
         self._labels = tuple(labels)
         self._report = report
