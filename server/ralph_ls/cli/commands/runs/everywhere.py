@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ralph_ls.cli.flags import Json
-from ralph_ls.cli.output import print_text, write_json
-from ralph_ls.cli.show.tables import print_table
+from ralph_ls.cli.output import print_table, print_text, write_json
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.json_output import RunAnywhere, RunsEverywhere
 from ralph_ls.store.fleet_waiting import waiting_runs
