@@ -3401,7 +3401,7 @@ export interface RunAnywhere {
   /** Task of a fleet that it works on, as `repository#id`; then `workspace` is its lane. */
   readonly fleetTask?: string;
   /**
-   * The task gave up its lane and waits for the user: it is no run now, `workspace` is its
+   * The task gave up its lane and waits for the user, so no run works on it; `workspace` is its
    * repository, and `activity` its question or what is wrong.
    */
   readonly fleetState?: "asking" | "parked";

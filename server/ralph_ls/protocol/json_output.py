@@ -373,7 +373,7 @@ class RunAnywhere(WireModel):
     fleet_task: str | None = None
     """Task of a fleet that it works on, as `repository#id`; then `workspace` is its lane."""
     fleet_state: Literal["asking", "parked"] | None = None
-    """The task gave up its lane and waits for the user: it is no run now, `workspace` is its
+    """The task gave up its lane and waits for the user, so no run works on it; `workspace` is its
     repository, and `activity` its question or what is wrong."""
     run: str
     plan: str
