@@ -11,8 +11,7 @@ from typing import Any
 from ralph_ls.cli.command_line import make_command
 from ralph_ls.cli.commands.config import ACTIONS
 from ralph_ls.cli.commands.lessons.manage import ACTIONS as LESSON_ACTIONS
-from ralph_ls.cli.help_pages import GLOBAL_OPTIONS
-from ralph_ls.cli.topics import TOPICS
+from ralph_ls.cli.help_pages import GLOBAL_OPTIONS, TOPICS
 from ralph_ls.cli.verbs import VERBS
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.protocol.config.agent_catalog import ACP_VARIANTS, CATALOG

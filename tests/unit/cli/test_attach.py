@@ -18,7 +18,7 @@ from ralph_ls.protocol.config.agent_catalog import CATALOG
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.events import IterationStarted
-from ralph_ls.store.run.iteration_details import IterationSession
+from ralph_ls.store.run.iterations import IterationSession
 from tests.engine.project_builder import (
     end_run,
     events_of,

@@ -23,7 +23,7 @@ from ralph_ls.cli.screen.run_pane import RunPane
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.panel.panel import panel
 from ralph_ls.core.views.panel.rows import iteration_rows, plan_rows
-from ralph_ls.core.views.screen.activity import Activity, RunningTool
+from ralph_ls.core.views.screen.status import Activity, RunningTool
 from ralph_ls.core.views.text.event_weights import Weight
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.values import EndReason, Phase

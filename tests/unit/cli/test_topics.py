@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.cli import topics
-from ralph_ls.cli.topics import IN_WHEEL, TOPICS, topic_text
+from ralph_ls.cli import help_pages
+from ralph_ls.cli.help_pages import IN_WHEEL, TOPICS, topic_text
 from ralph_ls.cli.verbs import VERBS
 from ralph_ls.protocol.errors import StateUnusable
 from tests.unit.cli.cli_runner import Ralph
@@ -47,7 +47,7 @@ def test_links_become_commands_and_code_stays(
         "See [safety](safety.md#a), [this](faq.md), [rules](rules.md), [it](https://a.example/).\n",
         encoding="utf-8",
     )
-    monkeypatch.setattr(topics, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(help_pages, "_PACKAGE", tmp_path)
     assert topic_text("faq") == (
         "# FAQ\n\n```sh\n[a](safety.md)\n```\n\n"
         "See safety, this, rules, [it](https://a.example/).\n"
@@ -63,7 +63,7 @@ def test_a_terminal_gets_it_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", screen)
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("NO_COLOR", "1")
-    topics.show_topic("safety")
+    help_pages.show_topic("safety")
     lines = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue()).splitlines()
     assert "Safety" in lines[0]
     assert "# Safety" not in lines[0]

@@ -48,11 +48,12 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "cli/language_server.py": ({"fdopen", "open"}, "the log that the user names; never waits"),
     "cli/main.py": ({"fdopen", "open"}, NULL),
-    "cli/topics.py": ({"read_text"}, SHIPPED),
+    "cli/help_pages.py": ({"read_text"}, SHIPPED),
     "cli/show/live.py": ({"open"}, NULL),
     "editor/lsp/stdio.py": ({"open"}, NULL),
     "store/iteration_socket.py": ({"open"}, "a folder of our own, for its socket"),
     "store/editors.py": ({"listdir"}, OURS),
+    "store/fleet_waiting.py": ({"glob"}, OURS),
     "editor/worktree/snapshot.py": ({"glob"}, "the user's own pattern for plans; opens no file"),
     "engine/agent/acp/__main__.py": ({"open"}, NULL),
     "engine/agent/acp/conversation.py": (

@@ -36,7 +36,7 @@ from ralph_ls.store.project.config_edit import (
 )
 from ralph_ls.store.project.config_file import LoadedSettings, load_settings, shown_path
 from ralph_ls.store.project.config_file import user_config_file as user_path
-from ralph_ls.store.project.old_keys import find_old_keys, with_renamed_keys
+from ralph_ls.store.project.config_remarks import find_old_keys, with_renamed_keys
 from ralph_ls.store.project.settings_listing import (
     EffectiveSetting,
     differing,

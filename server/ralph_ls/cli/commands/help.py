@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from ralph_ls.cli.command_line import help_of
-from ralph_ls.cli.help_pages import listing
-from ralph_ls.cli.topics import TOPICS, show_topic
+from ralph_ls.cli.help_pages import TOPICS, listing, show_topic
 from ralph_ls.cli.verbs import ALIASES, VERBS
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import UsageError

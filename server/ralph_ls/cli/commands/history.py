@@ -83,8 +83,7 @@ def archive(
 
 
 if TYPE_CHECKING:
-    from ralph_ls.core.views.report.report_html import EmbeddedPage
-    from ralph_ls.core.views.report.run_report import ReportPage
+    from ralph_ls.core.views.report.run_report import EmbeddedPage, ReportPage
 
 
 OfRun = Annotated[
@@ -152,8 +151,7 @@ def report(
     """
     from ralph_ls.core.redaction.redactor import Redactor, secrets_of
     from ralph_ls.core.views.model.control_chars import escape_control_chars
-    from ralph_ls.core.views.report.report_html import to_html
-    from ralph_ls.core.views.report.run_report import to_markdown
+    from ralph_ls.core.views.report.run_report import to_html, to_markdown
     from ralph_ls.store.files import write_atomic
 
     if form not in {None, "md", "html"}:
@@ -175,7 +173,7 @@ def _charts(run: str | None) -> EmbeddedPage:
     """The dashboard of this run, or of the newest one here, as a part of the report."""
     from ralph_ls.cli.commands.runs.dashboard import read
     from ralph_ls.cli.dashboard.page import dashboard_parts
-    from ralph_ls.core.views.report.report_html import STYLE, EmbeddedPage
+    from ralph_ls.core.views.report.run_report import STYLE, EmbeddedPage
 
     place = current_worktree()
     named = place.require_run().state.run if run is None else run

@@ -17,8 +17,11 @@ from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json, profile_named
 from ralph_ls.cli.output import emit_document, print_error, print_text
 from ralph_ls.core.agent import output_parser
-from ralph_ls.core.agent.ignored_signals import IgnoredSignal, find_ignored_signals
-from ralph_ls.core.agent.misplaced_signals import find_misplaced_signals
+from ralph_ls.core.agent.ignored_signals import (
+    IgnoredSignal,
+    find_ignored_signals,
+    find_misplaced_signals,
+)
 from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.profiles import OPTIONAL_SECTIONS, profile_of
 from ralph_ls.core.loop.rules.gate import (

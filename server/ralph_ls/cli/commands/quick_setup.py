@@ -34,8 +34,8 @@ from ralph_ls.store.project.config_file import LoadedSettings, load_settings
 from ralph_ls.store.project.detection import detect_profiles, find_specs
 from ralph_ls.store.setup.documents import read_existing_text
 from ralph_ls.store.setup.existing_setup import find_existing_setup
-from ralph_ls.store.setup.project_files import read_project
 from ralph_ls.store.setup.setup import SetupPlan, profile_for
+from ralph_ls.store.setup.task_templates import read_project
 
 DEMO = "demo"
 
@@ -73,7 +73,7 @@ class SetupFindings:
 
 def find_setup(place: CommandWorktree, given: SetupFlags) -> SetupFindings:
     """What is here; raises ``ConfigError`` for settings that cannot be read."""
-    from ralph_ls.engine.run.setup import find_agents
+    from ralph_ls.engine.run.proposals import find_agents
 
     root = place.worktree.root
     settings = load_settings(root, os.environ, {})

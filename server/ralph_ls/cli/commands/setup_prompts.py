@@ -33,9 +33,13 @@ from ralph_ls.protocol.lsp.setup import (
 from ralph_ls.protocol.plan import STDIN
 from ralph_ls.protocol.task_words import Priority
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.setup.project_files import read_project
 from ralph_ls.store.setup.setup import PROFILES_WITHOUT_ITEMS, profile_for
-from ralph_ls.store.setup.task_templates import TaskTemplates, find_template, load_templates
+from ralph_ls.store.setup.task_templates import (
+    TaskTemplates,
+    find_template,
+    load_templates,
+    read_project,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

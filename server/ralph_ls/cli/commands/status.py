@@ -71,7 +71,7 @@ def show_status(found: FoundRun) -> None:
 
 
 def _show_lanes(found: FoundRun) -> None:
-    from ralph_ls.cli.show.tables import SHOWN, print_table
+    from ralph_ls.cli.output import SHOWN, print_table
 
     lanes = _lanes(found)
     if lanes is None:

@@ -87,7 +87,7 @@ def profile_choices() -> tuple[ProfileChoice, ...]:
 
 def setup_choices(place: CommandWorktree, environment: Mapping[str, str]) -> SetupChoicesResult:
     """What a set-up here can choose; raises ``ConfigError`` for unreadable settings."""
-    from ralph_ls.engine.run.setup import find_agents
+    from ralph_ls.engine.run.proposals import find_agents
     from ralph_ls.store.project.config_file import load_settings
     from ralph_ls.store.run.launch import EDITOR_LIMIT
     from ralph_ls.store.setup.setup import existing_plan
@@ -196,7 +196,7 @@ def propose_plan(
 def _propose(order: ProposePlanParams, *, attached: bool) -> ProposePlanResult:
     from ralph_ls.core.setup.draft import check_draft, errors_of
     from ralph_ls.engine.clock import SystemClock
-    from ralph_ls.engine.run.setup import ProposalRequest, propose
+    from ralph_ls.engine.run.proposals import ProposalRequest, propose
     from ralph_ls.store.layout import new_run_id
     from ralph_ls.store.setup.setup import existing_plan
     from ralph_ls.store.setup.task_templates import find_template, load_templates

@@ -25,7 +25,7 @@ from ralph_ls.core.views.model.control_chars import escape_program_output
 from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.panel.panel import panel
 from ralph_ls.core.views.panel.rows import plan_rows
-from ralph_ls.core.views.screen.activity import Activity, after_message
+from ralph_ls.core.views.screen.status import Activity, after_message
 from ralph_ls.core.views.text.event_weights import Weight
 from ralph_ls.editor.worktree.follower import WorktreeFollower
 from ralph_ls.editor.worktree.scanner import WorktreeScanner

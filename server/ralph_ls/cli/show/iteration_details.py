@@ -24,7 +24,7 @@ def shown_details(place: CommandWorktree, files: RunFiles, iteration: int) -> It
     """One iteration whole, without the secrets of this environment in its prompt."""
     from ralph_ls.core.redaction.redactor import Redactor
     from ralph_ls.core.redaction.secret_names import secrets_of
-    from ralph_ls.store.run.iteration_details import read_details
+    from ralph_ls.store.run.iterations import read_details
 
     found = read_details(place.worktree, files, measured_run(place, files), iteration)
     if found.prompt is None:

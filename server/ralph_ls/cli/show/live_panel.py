@@ -21,7 +21,7 @@ from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_program_output
 from ralph_ls.core.views.model.tasks import attempt_words
 from ralph_ls.core.views.model.words import iteration_words, request_words, with_mode
-from ralph_ls.core.views.screen.headline import pauses_later
+from ralph_ls.core.views.screen.status import pauses_later
 from ralph_ls.core.views.text.event_weights import Weight
 from ralph_ls.core.views.text.lanes import lane_rows
 from ralph_ls.core.views.text.status import deadline, left_words, wait_words

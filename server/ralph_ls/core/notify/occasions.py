@@ -1,14 +1,17 @@
-"""Occasions: the events of a run that are worth a notification, each once.
+"""Occasions: the events of a run that are worth a notification, each once, and a sample of each.
 
 An event that only repeats an earlier one is none: the end of a run that has asked a question, or
-that is stuck since its breaker opened (docs/rules.md#notifications).
+that is stuck since its breaker opened (docs/rules.md#notifications). ``ralph notify test`` sends
+the samples.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, parked_words, review_due
 from ralph_ls.core.views.panel.question import listed_choices
@@ -174,4 +177,42 @@ def _cost(before: RunState, after: RunState) -> Notification | None:
         event=NotifyEvent.COST,
         text=f"The run has used {dollar_words(cost)}",
         command="ralph stop",
+    )
+
+
+# ------------------------------------------------------------------------------------------ samples
+
+
+_TASK = TaskRef(id="1", title="An example of a task")
+
+_TEXTS: Mapping[NotifyEvent, tuple[str, str]] = MappingProxyType(
+    {
+        NotifyEvent.QUESTION: ("This is a test. Tea or coffee?", 'ralph answer "…"'),
+        NotifyEvent.BLOCKER: ("This is a test. The API key is missing", "ralph resume"),
+        NotifyEvent.BREAKER: ("This is a test. 5 iterations without progress", "ralph reset"),
+        NotifyEvent.REVIEW_POINT: ("This is a test. 5 iterations are done", "ralph resume"),
+        NotifyEvent.APPROVAL: ("This is a test. A script changed", "ralph allow"),
+        NotifyEvent.SET_ASIDE: ("This is a test. 3 attempts failed", ""),
+        NotifyEvent.USAGE_LIMIT: ("This is a test. The limit resets at 14:05", ""),
+        NotifyEvent.COST: ("This is a test. The run has used $5.00", "ralph stop"),
+        NotifyEvent.COMPLETE: ("This is a test. All tasks are done", ""),
+        NotifyEvent.LIMIT: ("This is a test. 20 iterations are done", "ralph run --resume"),
+        NotifyEvent.FATAL: ("This is a test. The disk is full", "ralph run --resume"),
+    }
+)
+
+
+def sample_of(event: NotifyEvent) -> Notification:
+    """The sample of an event."""
+    text, command = _TEXTS[event]
+    asks = event is NotifyEvent.QUESTION
+    return Notification(
+        event=event,
+        text=text,
+        command=command,
+        options=("Tea", "Coffee") if asks else (),
+        task=_TASK,
+        start=1,
+        iteration=1,
+        cost_usd=0.42,
     )

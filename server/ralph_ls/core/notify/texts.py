@@ -1,16 +1,20 @@
-"""Texts of notifications: title and body for people, the JSON for a command, a comment on an issue.
+"""Texts of notifications: title and body for people, the JSON for a command, comments on issues.
 
 The caller redacts them. A comment has no path of the user's machine in it, and what an agent wrote
-is in a fence there, so that it mentions nobody and no markup of it counts.
+is in a fence there, so that it mentions nobody, closes nothing and no markup of it counts. A
+comment on an issue of a queue says what was done or why the issue was set aside, and begins with a
+mark by which it is known again, so that none is written twice.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 
 from ralph_ls.core.notify.occasions import Notification, question_id
 from ralph_ls.core.notify.schedule import Outgoing
+from ralph_ls.core.plan.formats.github.records import IssueRecord, RecordState
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.panel.question import question_lines
 from ralph_ls.core.views.text.summary import dollar_words
@@ -141,3 +145,38 @@ def _fit_for_code(command: str) -> str:
 def _cut(text: str) -> str:
     plain = "\n".join(escape_control_chars(line) for line in text.strip().splitlines())
     return plain if len(plain) <= LONGEST_TEXT else f"{plain[:LONGEST_TEXT].rstrip()}…"
+
+
+# -------------------------------------------------------------------------------- issues of a queue
+
+
+def comment_mark(record: IssueRecord, *, is_merged: bool) -> str:
+    """The first line of a comment, which GitHub does not show."""
+    what = RecordState.CLOSED if is_merged else record.state
+    return f"<!-- ralph: {what.value} {record.at.isoformat()} -->"
+
+
+def comment_about(
+    record: IssueRecord, evidence: Sequence[str], *, branch: str, is_merged: bool
+) -> str:
+    """The comment on an issue that was finished or set aside.
+
+    ``evidence`` are the criteria as the plan has them, ``branch`` the default branch.
+    """
+    parts = [comment_mark(record, is_merged=is_merged)]
+    if record.state is RecordState.SET_ASIDE:
+        reason = escape_control_chars(record.reason)[:LONGEST_TEXT]
+        parts += ["The loop set this issue aside and works on others. It reports:", fenced(reason)]
+        parts.append("To have it tried again, set the label or the milestone of the queue again.")
+        return "\n\n".join(parts) + "\n"
+    where = f"Done in {record.commit}" if record.commit else "Done"
+    parts.append(f"{where} by a loop." if not is_merged else f"{where}, which is on `{branch}`.")
+    if evidence:
+        lines = "\n".join(escape_control_chars(one) for one in evidence)
+        parts += ["Its criteria:", fenced(lines[:LONGEST_TEXT])]
+    if not is_merged:
+        parts.append(
+            f"It stays open until that commit is on `{branch}`. A pull request closes it with: "
+            f"`Fixes #{record.number}`"
+        )
+    return "\n\n".join(parts) + "\n"

@@ -2,7 +2,7 @@
 
 Agents print environments, stack traces and commands; what is kept of that is read and pasted into
 issues. Known secrets are replaced in all their written forms (``known_secrets``), and tokens by
-their shape (``token_patterns``), in texts, bytes and streams.
+their shape (``token_rules``), in texts, bytes and streams.
 
 Most data contains no secret, and Python's regular expressions are ten times too slow to find that
 out for a hundred patterns. pydantic brings an engine that searches all of them in one pass in
@@ -28,14 +28,14 @@ from ralph_ls.core.redaction.known_secrets import (
     written_forms,
 )
 from ralph_ls.core.redaction.secret_names import MINIMAL_LENGTH, is_guessable, secrets_of
-from ralph_ls.core.redaction.token_patterns import (
+from ralph_ls.core.redaction.token_rules import (
     CONTEXT,
     PREFIXES,
     SHAPES,
+    TOKEN_RULES,
     TokenRule,
     beginning_of_token,
 )
-from ralph_ls.core.redaction.token_rules import TOKEN_RULES
 
 SecretFilter = Callable[[bytes], bool]
 

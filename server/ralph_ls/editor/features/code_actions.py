@@ -20,8 +20,12 @@ from ralph_ls.core.plurals import count_of
 from ralph_ls.editor.documents.lesson_actions import LESSON_KIND, lesson_actions
 from ralph_ls.editor.documents.loop_documents import LoopDocuments, is_config
 from ralph_ls.editor.documents.project_documents import ProjectDocuments
-from ralph_ls.editor.documents.project_fixes import settings_fixes, spec_fixes
-from ralph_ls.editor.documents.quick_fixes import FixRequest, quick_fixes
+from ralph_ls.editor.documents.quick_fixes import (
+    FixRequest,
+    quick_fixes,
+    settings_fixes,
+    spec_fixes,
+)
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot
 from ralph_ls.editor.documents.task_edits import (
     KIND,

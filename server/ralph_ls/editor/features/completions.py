@@ -136,7 +136,7 @@ def register_continuation(
 
 def continuation(shown: ProjectDocument, line: int) -> list[types.TextEdit]:
     """The edit that begins the next task on a new line, from 0, or ends the list."""
-    from ralph_ls.core.views.document.checklist import continued
+    from ralph_ls.core.views.document.completions import continued
 
     edit = continued(shown.page, line)
     if edit is None:

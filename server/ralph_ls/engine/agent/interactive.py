@@ -22,7 +22,7 @@ from ralph_ls.protocol.config.agent_catalog import ACP_VARIANTS, CATALOG, AgentD
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable, UsageError
 from ralph_ls.store.run.ancestry import MARKER
-from ralph_ls.store.run.iteration_details import IterationSession
+from ralph_ls.store.run.iterations import IterationSession
 
 _OF_ITERATIONS = (MARKER, "RALPH_ITERATION", "RALPH_START")
 

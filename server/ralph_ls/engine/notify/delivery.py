@@ -1,6 +1,7 @@
 """Delivery of one notification: to addresses, to a command and to the issue, each as a process.
 
-Used by a run, and by ``ralph notify test`` without one. A process gets its text on standard input,
+Used by a run, by ``ralph notify test`` without one, and by a start that is refused because the
+repository needs ``ralph allow``, for a user who is away. A process gets its text on standard input,
 has a time limit and ends with everything below it; nothing that an agent or a stranger wrote is
 part of a command line. A problem is a value, never raised.
 """
@@ -18,22 +19,27 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.notify.schedule import Outgoing, address_names, destinations_of
+from ralph_ls.core.notify.occasions import Notification
+from ralph_ls.core.notify.schedule import Outgoing, address_names, destinations_of, quiet_until
 from ralph_ls.core.notify.texts import body_of, comment_of, payload_of, title_of
+from ralph_ls.core.redaction.redactor import Redactor
+from ralph_ls.core.redaction.secret_names import secrets_of, secrets_of_addresses
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.engine.agent.environment import (
     agent_environment,
     base_agent_environment,
     find_program,
 )
-from ralph_ls.protocol.config.notify import COMMAND, GITHUB, NotifyConfig
-from ralph_ls.protocol.errors import AgentUnavailable, RalphError, UsageError
+from ralph_ls.engine.clock import Clock
+from ralph_ls.protocol.config.notify import COMMAND, GITHUB, NotifyConfig, NotifyEvent
+from ralph_ls.protocol.errors import AgentUnavailable, NotAllowed, RalphError, UsageError
 from ralph_ls.protocol.plan import IssueReference, RequestKind, read_reference
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.external.gh import comment_words, find_gh
 from ralph_ls.store.external.programs import ProgramOutput, run_program
 from ralph_ls.store.external.supervisor import Supervisor
 from ralph_ls.store.own_python import own_command
+from ralph_ls.store.project.config_file import LoadedSettings
 
 TIME_LIMIT_SECONDS = 30.0
 """Seconds that a program gets; a run that has ended waits for it no longer."""
@@ -247,3 +253,34 @@ def _ended(done: ProgramOutput) -> str:
 
 def _shown(problem: object, postman: Postman) -> str:
     return postman.redact(escape_control_chars(str(problem)))
+
+
+# ---------------------------------------------------------------------------------- a refused start
+
+
+def notify_of_refusal(
+    settings: LoadedSettings,
+    root: Path,
+    environment: Mapping[str, str],
+    error: NotAllowed,
+    clock: Clock,
+) -> None:
+    """Send what needs approval, unless somebody sits at this terminal and reads the error.
+
+    A command that the repository brings is not run: it may be what needs the approval.
+    """
+    config = settings.config.notify
+    if "command" in settings.from_file.get("notify", {}):
+        config = config.model_copy(update={"command": ()})
+    if sys.stderr.isatty() or quiet_until(config, clock.local()) is not None:
+        return
+    found = Notification(event=NotifyEvent.APPROVAL, text=error.message, command="ralph allow")
+    known = secrets_of(environment) | secrets_of_addresses(config.urls)
+    postman = Postman(
+        root=root,
+        config=config,
+        environment=environment,
+        redact=Redactor(known).redact,
+        check_command=require_whole_path,
+    )
+    deliver(Outgoing(notification=found), RunState(workspace=str(root)), postman)

@@ -25,8 +25,7 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.plan import IssueReference
 from ralph_ls.protocol.run.commands import Answer
 from ralph_ls.protocol.run.state import Question, RunState
-from ralph_ls.store.external.gh import Gh, find_gh
-from ralph_ls.store.external.gh_api import comments_since, permission_of
+from ralph_ls.store.external.gh import Gh, comments_since, find_gh, permission_of
 from ralph_ls.store.external.supervisor import Supervisor
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.run.inbox import new_command_id

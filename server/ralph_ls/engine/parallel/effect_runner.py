@@ -39,7 +39,7 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.parallel import lane_setup
 from ralph_ls.engine.parallel.lane_follower import RUNNING, FollowedRun, LaneFollower
 from ralph_ls.engine.parallel.lane_merge import LaneMerger, MergeProcesses, repair_note
-from ralph_ls.engine.parallel.lane_settings import (
+from ralph_ls.engine.parallel.lane_setup import (
     has_unseen_end,
     lane_overrides,
     limits_left,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ralph_ls.core.loop.effects import SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
-from ralph_ls.core.notify.queue_comments import comment_about, comment_mark
+from ralph_ls.core.notify.texts import comment_about, comment_mark
 from ralph_ls.core.plan.formats.github.admission import (
     QueueFilter,
     is_login,

@@ -75,7 +75,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, PlanCountsView, RemovedTask, TaskRef
 from ralph_ls.store.files import resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import LoadedSettings
-from ralph_ls.store.project.plan_documents import notes_of_plan
+from ralph_ls.store.project.prompt_texts import notes_of_plan
 
 PLANNING_TRIES = 3
 """Iterations in which an agent may fill a plan without tasks."""

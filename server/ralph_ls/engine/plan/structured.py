@@ -61,9 +61,9 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.config_file import LoadedSettings
-from ralph_ls.store.project.plan_documents import notes_of_plan
 from ralph_ls.store.project.plan_file import edit_plan, read_plan
 from ralph_ls.store.project.plan_folder import edit_folder, folder_files, read_folder
+from ralph_ls.store.project.prompt_texts import notes_of_plan
 
 
 class StructuredSource(PlanSource):

@@ -48,7 +48,7 @@ from ralph_ls.engine.iteration.inherited_changes import (
 )
 from ralph_ls.engine.iteration.validation import emit_not_allowed
 from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
-from ralph_ls.engine.notify.refusal import notify_of_refusal
+from ralph_ls.engine.notify.delivery import notify_of_refusal
 from ralph_ls.engine.plan.plan_file import config_for_task
 from ralph_ls.engine.plan.selection import locate_plan, source_of
 from ralph_ls.engine.plan.source import LocatedPlan, PlanSource

@@ -1,12 +1,9 @@
-"""What passes between a run and the people who steer it: questions, blockers, commands, notes.
+"""Events: everything a run may report; past facts, one JSON line each in the journal.
 
-Everything is imported from ``protocol.events``, which knows them all; an iteration's events
-are in ``iteration_events``.
-
-Everything a run may report: past facts, one JSON line each in the journal.
-
-Here are those of the run as a whole, and the union of all; ``iteration_events`` has what happens
-within an iteration, ``person_events`` what people say. Everybody imports them from here.
+Here are those of the run as a whole, of its users and of what its agent reports by tool
+(docs/rules.md#tools), and the union of all. ``iteration_events`` has what happens within an
+iteration, ``judge_events`` and ``lane_events`` what concerns a judge and lanes; all of them are
+imported from here.
 
 Readers ignore fields and kinds that they do not know; ``parse_event`` gives such a line back as
 ``UnknownEvent``. A new kind needs a golden file under ``tests/golden``.
@@ -21,7 +18,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from ralph_ls.protocol.base import DEFERRED, Timestamp
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
-from ralph_ls.protocol.run.agent_events import AgentReported, LessonRemembered
+from ralph_ls.protocol.run.agent_tools import ReportTool
 from ralph_ls.protocol.run.iteration_events import (
     AgentExited,
     AgentStarted,
@@ -34,6 +31,7 @@ from ralph_ls.protocol.run.iteration_events import (
     EvidenceGathered,
     GuardReverted,
     IterationEnded,
+    IterationEvent,
     IterationStarted,
     MaybeIterationEvent,
     PlanChanged,
@@ -57,6 +55,26 @@ from ralph_ls.protocol.run.lane_events import (
     MergeStarted,
 )
 from ralph_ls.protocol.run.values import EndReason, Phase, PlanCountsView, RemovedTask, RunChoices
+
+
+class AgentReported(IterationEvent):
+    """The agent called one of the iteration's tools: a claim, as its words are."""
+
+    kind: Literal["agentReported"] = "agentReported"
+    tool: ReportTool
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    """What it was called with, in the shape of the tool's schema."""
+    output_bytes: int = 0
+    """How much the agent had printed by then: what it prints later is a later statement."""
+    sub_agent: bool = Field(default=False, exclude_if=lambda is_one: not is_one)
+    """A sub-agent called it, so it never ends the run."""
+
+
+class LessonRemembered(IterationEvent):
+    """The agent proposes a lesson for later runs; nothing uses it before the user accepted it."""
+
+    kind: Literal["lessonRemembered"] = "lessonRemembered"
+    text: str
 
 
 class QuestionAsked(MaybeIterationEvent):

@@ -1,4 +1,4 @@
-"""GitHub: runs ``gh``, GitHub's command line, to read issues and write comments.
+"""GitHub: runs ``gh``, GitHub's command line, to read issues, comments and rights, and to comment.
 
 Each command is a list of words, never a shell line; it has a time limit, and its whole process
 group ends with it. A ``gh`` of the work tree is never run. Authentication is between ``gh`` and
@@ -11,6 +11,7 @@ import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import Enum, auto
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from ralph_ls.protocol.errors import RalphError, RequestMissing
 from ralph_ls.protocol.plan import IssueReference
 from ralph_ls.store.external.git_command import without_git_redirections
 from ralph_ls.store.external.programs import find_trusted_program, run_program
+from ralph_ls.store.external.supervisor import Supervisor
 
 TIMEOUT_SECONDS = 60.0
 LARGEST_ANSWER = 64 * 1024 * 1024
@@ -255,3 +257,40 @@ def _cut(words: str) -> str:
 
 def _repository(reference: IssueReference) -> tuple[str, ...]:
     return (f"--repo={reference.repository}",) if reference.repository else ()
+
+
+MOST_COMMENTS = 100
+"""Comments of one look: all that GitHub gives at once."""
+
+
+def comments_since(
+    gh: Gh, issue: IssueReference, since: datetime, supervisor: Supervisor | None = None
+) -> str:
+    """The comments on an issue from this moment on, as JSON; raises ``RequestMissing``."""
+    moment = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    path = f"issues/{issue.number}/comments?per_page={MOST_COMMENTS}&since={moment}"
+    return _get(gh, issue, path, supervisor)
+
+
+def permission_of(
+    gh: Gh, issue: IssueReference, login: str, supervisor: Supervisor | None = None
+) -> str:
+    """What an account may do in the repository now, as JSON; raises ``RequestMissing``."""
+    return _get(gh, issue, f"collaborators/{login}/permission", supervisor)
+
+
+def _get(gh: Gh, issue: IssueReference, path: str, supervisor: Supervisor | None) -> str:
+    # Without a repository gh fills in that of the work tree's remote.
+    *host, owner, name = (issue.repository or "{owner}/{repo}").split("/")
+    at_host = [f"--hostname={host[0]}"] if host else []
+    done = run_program(
+        [gh.program, "api", "--method=GET", *at_host, f"repos/{owner}/{name}/{path}"],
+        cwd=gh.root,
+        environment=gh.environment,
+        timeout_seconds=gh.timeout_seconds,
+        largest_answer=LARGEST_ANSWER,
+        supervisor=supervisor,
+    )
+    if done.code != 0:
+        raise RequestMissing(explain_failure(issue, done.code, done.stderr))
+    return done.stdout

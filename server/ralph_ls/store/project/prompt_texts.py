@@ -1,23 +1,31 @@
-"""Prompt texts: built-in prompts, and templates of the repository or the user that replace them.
+"""Prompt texts: built-in prompts, templates that replace them, and the documents beside a plan.
 
 A repository's templates take precedence over the user's, since they are specific to the project;
-they are used only after ``ralph allow``. `core.prompt` builds prompts from these texts.
+they are used only after ``ralph allow``. `core.prompt` builds prompts from these texts. The
+documents that a format puts into a prompt are files of the repository, so only regular ones inside
+of it are read, up to a limit.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from ralph_ls.core import prompt
+from ralph_ls.core.plan.formats.plan_format import PlanFormat
+from ralph_ls.core.plan.formats.registry import plan_name
+from ralph_ls.core.prompt.documents import PlanDocument, plan_notes
 from ralph_ls.core.prompt.template import PromptTexts, mode_word
 from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.values import Mode
-from ralph_ls.store.files import read_regular
+from ralph_ls.store.files import read_regular, resolve_inside
+from ralph_ls.store.project.detection import expand
 
 FOLDER_VARIABLE = "RALPH_PROMPTS_DIR"
 
@@ -112,3 +120,34 @@ def _names(config: Config, mode: Mode) -> list[str]:
 
 def _read(folder: Path) -> dict[str, str]:
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}
+
+
+# ------------------------------------------------------------------------------ documents of a plan
+
+
+MOST_DOCUMENTS = 20
+LARGEST_FILE = 1 << 20
+"""Most bytes of a document."""
+
+
+def notes_of_plan(root: Path, path: str, known: PlanFormat) -> str:
+    """The part of a prompt about a plan's format and its documents."""
+    values = {
+        "PLAN": path,
+        "FOLDER": path.rpartition("/")[0],
+        "NAME": plan_name(path, known),
+    }
+    documents = tuple(itertools.islice(_documents(root, path, known), MOST_DOCUMENTS))
+    return plan_notes(format_texts().get(known.instructions, ""), values, documents)
+
+
+def _documents(root: Path, path: str, known: PlanFormat) -> Iterator[PlanDocument]:
+    folder = path.rpartition("/")[0]
+    for pattern in known.documents:
+        for found in expand(root, pattern, folder=folder):
+            try:
+                data = read_regular(resolve_inside(root, found), LARGEST_FILE)
+            except RalphError:
+                continue
+            if data:
+                yield PlanDocument(path=found, text=data.decode("utf-8", errors="replace"))

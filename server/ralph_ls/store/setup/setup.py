@@ -38,8 +38,7 @@ from ralph_ls.store.setup.documents import (
     setup_documents,
     write_files,
 )
-from ralph_ls.store.setup.project_files import template_files
-from ralph_ls.store.setup.task_templates import load_templates
+from ralph_ls.store.setup.task_templates import load_templates, template_files
 
 HEAD = (
     f"{SCHEMA_LINE}\n"

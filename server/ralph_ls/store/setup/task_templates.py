@@ -1,6 +1,8 @@
-"""Task templates: built-in ones, and the user's own in ``~/.config/ralph/templates/``.
+"""Task templates: built-in ones and the user's own, and what one adds to a project of a known kind.
 
-An unusable template is reported and skipped; it never prevents a set-up.
+The user's are in ``~/.config/ralph/templates/``. An unusable one is reported and skipped; it never
+prevents a set-up. The kind of a project is read from names and a few texts (docs/setting-up.md);
+nothing is started.
 """
 
 from __future__ import annotations
@@ -11,10 +13,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph_ls.core.setup.draft import OWN_TEMPLATE_PREFIX, ParsedTemplate, read_template
+from ralph_ls.core.setup.project_kind import (
+    READ_FILES,
+    TEST_FOLDERS,
+    ProjectKind,
+    agent_notes,
+    project_kind,
+    validation_script,
+)
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.lsp.setup import TemplateChoice, TemplateSource
-from ralph_ls.store.files import names_in, read_regular
+from ralph_ls.store.files import names_in, read_regular, resolve_inside
+from ralph_ls.store.setup.documents import EXECUTABLE, FileToWrite, new_file
 
 BUILT_IN = (
     "bug-fix",
@@ -131,3 +142,52 @@ def _own(path: Path) -> tuple[ParsedTemplate | None, list[str]]:
     name = shown.rpartition(os.sep)[2].rpartition(".")[0]
     read = read_template(name, text, source=TemplateSource.OWN, path=shown)
     return read, [f"the template {shown}: {problem}" for problem in read.problems]
+
+
+# -------------------------------------------------------------------------- what a repository holds
+
+
+LARGEST_READ = 1 << 20
+"""Most bytes of a file that is read."""
+
+AGENT_NOTES = "AGENTS.md"
+
+
+def read_project(root: Path) -> ProjectKind:
+    """The kind of the project at ``root``; what cannot be read is not there."""
+    names = {
+        *_names(root),
+        *(f"{top}/{name}" for top in TEST_FOLDERS for name in _names(root / top)),
+    }
+    texts = {name: _text(root, name) for name in READ_FILES if name in names}
+    return project_kind(names, texts)
+
+
+def template_files(root: Path, template: ParsedTemplate, script: str) -> list[FileToWrite]:
+    """Notes for agents and the validation script of a template, where they are missing.
+
+    The script has the checks of the project, else those of the template.
+    """
+    checks = read_project(root).checks or template.checks
+    files = []
+    if template.notes:
+        files.append(new_file(root, AGENT_NOTES, agent_notes(template.notes, checks)))
+    if checks:
+        text = validation_script(script, checks)
+        files.append(new_file(root, script, text, mode=EXECUTABLE))
+    return files
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [os.fsencode(name).decode("utf-8", errors="replace") for name in names_in(folder)]
+    except StateUnusable:
+        return []
+
+
+def _text(root: Path, name: str) -> str:
+    try:
+        data = read_regular(resolve_inside(root, name), LARGEST_READ)
+    except StateUnusable:
+        return ""
+    return (data or b"").decode("utf-8", errors="replace")

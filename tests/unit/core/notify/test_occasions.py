@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.notify.occasions import Notification, occasion_of, question_id
-from ralph_ls.core.notify.samples import sample_of
+from ralph_ls.core.notify.occasions import Notification, occasion_of, question_id, sample_of
 from ralph_ls.core.notify.texts import HEADLINES
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.notify import NotifyEvent

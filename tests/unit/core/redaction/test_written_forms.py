@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.redaction import redactor as redaction_filter
 from ralph_ls.core.redaction.known_secrets import LONGEST_FORM, written_forms
 from ralph_ls.core.redaction.redactor import Redactor, StreamRedactor, make_secret_filter
-from ralph_ls.core.redaction.token_patterns import PREFIXES, SHAPES
-from ralph_ls.core.redaction.token_rules import TOKEN_RULES
+from ralph_ls.core.redaction.token_rules import PREFIXES, SHAPES, TOKEN_RULES
 
 SECRET = "wJalrXUtn FEMI/K7+MD=ENG"
 DATA = SECRET.encode()

@@ -27,14 +27,14 @@ from ralph_ls.store.lessons.lesson_files import (
     user_folder,
     write_proposal,
 )
-from ralph_ls.store.lessons.listing import list_lessons
-from ralph_ls.store.lessons.project import read_project_facts
-from ralph_ls.store.lessons.run_history import (
+from ralph_ls.store.lessons.listing import (
     hits_of,
     iterations_everywhere,
     iterations_here,
+    list_lessons,
     read_records,
 )
+from ralph_ls.store.lessons.project import read_project_facts
 from ralph_ls.store.project.trust import LESSONS_FOLDER, read_record
 from ralph_ls.store.run.lock import EngineLock, LockOwner
 from tests.sample_runs import write_runs

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.protocol.config.renamed import RENAMED, old_keys_in, with_new_keys
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.store.project.old_keys import find_old_keys, with_renamed_keys
+from ralph_ls.store.project.config_remarks import find_old_keys, with_renamed_keys
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,7 @@ from ralph_ls.store.lessons.lesson_files import (
     read_proposals,
     write_proposal,
 )
-from ralph_ls.store.lessons.listing import list_lessons, view_of
-from ralph_ls.store.lessons.run_history import MOST_RUNS, read_records
+from ralph_ls.store.lessons.listing import MOST_RUNS, list_lessons, read_records, view_of
 
 if TYPE_CHECKING:
     from ralph_ls.core.lessons.history import RunRecord
@@ -167,7 +166,7 @@ def _ask_agent(
     prompt: str | None,
 ) -> tuple[list[Lesson], list[str]]:
     from ralph_ls.cli.commands.wizard import Stoppable, agent_overrides
-    from ralph_ls.engine.run.learning import LearningRequest, ask_for_lessons
+    from ralph_ls.engine.run.proposals import LearningRequest, ask_for_lessons
 
     argv, way = agent_words(command, prompt, agent) or (None, None)
     request = LearningRequest(

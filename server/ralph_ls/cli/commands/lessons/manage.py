@@ -366,7 +366,7 @@ def _ask_run(worktree: Worktree, state: StateFolder, approvals: Mapping[str, str
 
 def _export(order: _Order, output: Path | None) -> None:
     from ralph_ls.store.files import write_atomic
-    from ralph_ls.store.lessons.run_history import hits_of, iterations_everywhere
+    from ralph_ls.store.lessons.listing import hits_of, iterations_everywhere
 
     files, _ = read_lessons(order.folders, LessonPlace.REPOSITORY, LessonPlace.USER)
     if order.names:

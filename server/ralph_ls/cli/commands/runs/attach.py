@@ -32,7 +32,7 @@ from ralph_ls.engine.git.worktree_state import LoopFiles, take_baseline
 from ralph_ls.protocol.errors import NoEngine, RalphError, UsageError
 from ralph_ls.protocol.run.values import Baseline, EndReason, Phase
 from ralph_ls.store.run import steering
-from ralph_ls.store.run.iteration_details import IterationSession, read_sessions
+from ralph_ls.store.run.iterations import IterationSession, read_sessions
 from ralph_ls.store.run.lock import is_held
 from ralph_ls.store.run.runs import FoundRun, load_state
 from ralph_ls.store.run.watch import OutputChunk, RunFollower

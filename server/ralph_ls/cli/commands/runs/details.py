@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from ralph_ls.cli.commands.runs.target import First, Second, Target, find_target
 from ralph_ls.cli.flags import Json
-from ralph_ls.cli.output import print_rows, print_text, write_json
+from ralph_ls.cli.output import print_rows, print_table, print_text, write_json
 from ralph_ls.cli.show.iteration_details import (
     details_rows,
     measured_run,
     prompt_lines,
     shown_details,
 )
-from ralph_ls.cli.show.tables import print_table
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.json_output import RunMetrics
 

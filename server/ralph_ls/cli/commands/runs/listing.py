@@ -8,8 +8,7 @@ import typer
 
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
-from ralph_ls.cli.output import print_text, write_json
-from ralph_ls.cli.show.tables import print_table
+from ralph_ls.cli.output import print_table, print_text, write_json
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.store.figures import read_statistics
 

@@ -77,7 +77,7 @@ def _all_events() -> str:
 
 
 def _send(event: NotifyEvent) -> list[Delivered]:
-    from ralph_ls.core.notify.samples import sample_of
+    from ralph_ls.core.notify.occasions import sample_of
     from ralph_ls.core.notify.schedule import Outgoing, destinations_of, unknown_destinations
     from ralph_ls.engine.notify.delivery import Delivered, deliver
     from ralph_ls.protocol.run.state import RunState

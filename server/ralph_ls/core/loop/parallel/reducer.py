@@ -44,10 +44,16 @@ from ralph_ls.core.loop.lane_inputs import (
 from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.machine.reducer import report_start
 from ralph_ls.core.loop.machine.steering import reject_unreadable
-from ralph_ls.core.loop.parallel.ending import BREAKER, outcome
-from ralph_ls.core.loop.parallel.flow import advance, continue_lane, open_lane
-from ralph_ls.core.loop.parallel.lanes import forget, live_lanes, park, park_or_drop, retry_lane
-from ralph_ls.core.loop.parallel.shares import running_besides, share_of_limits
+from ralph_ls.core.loop.parallel.flow import BREAKER, advance, continue_lane, open_lane, outcome
+from ralph_ls.core.loop.parallel.lanes import (
+    forget,
+    live_lanes,
+    park,
+    park_or_drop,
+    retry_lane,
+    running_besides,
+    share_of_limits,
+)
 from ralph_ls.core.loop.parallel.steering import handle_command, handle_signal
 from ralph_ls.core.loop.rules.lanes import ACTIVE, has_open_run, lane_of
 from ralph_ls.core.loop.state import Awaits, LoopState, Step, StepDraft

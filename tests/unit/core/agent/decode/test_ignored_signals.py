@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.decode.common.json_lines import LONGEST_LINE
-from ralph_ls.core.agent.misplaced_signals import (
+from ralph_ls.core.agent.ignored_signals import (
     MAX_MISPLACED_SIGNALS,
     MisplacedSignal,
     find_misplaced_signals,

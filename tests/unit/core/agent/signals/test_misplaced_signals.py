@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.ignored_signals import (
     EARLIER_TEXT,
     MAX_IGNORED_SIGNALS,
+    MisplacedSignal,
     find_ignored_signals,
 )
-from ralph_ls.core.agent.misplaced_signals import MisplacedSignal
 from ralph_ls.core.agent.output_parser import parse_result, parse_text
 from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.run.report import ReportKind

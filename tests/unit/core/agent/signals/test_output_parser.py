@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.ignored_signals import MAX_IGNORED_SIGNALS, find_ignored_signals
-from ralph_ls.core.agent.misplaced_signals import find_misplaced_signals
+from ralph_ls.core.agent.ignored_signals import (
+    MAX_IGNORED_SIGNALS,
+    find_ignored_signals,
+    find_misplaced_signals,
+)
 from ralph_ls.core.agent.output_parser import (
     MAX_SUMMARY_CHARACTERS,
     parse_output,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from ralph_ls.core.views.document.checklist import LineEdit, continued
+from ralph_ls.core.views.document.completions import LineEdit, continued
 from ralph_ls.core.views.document.page import Page
 from tests.unit.core.views.sample_pages import page_of, pages
 

@@ -8,8 +8,13 @@ from typing import Any
 
 from ralph_ls.core.loop.rules.receipts import finished_receipts
 from ralph_ls.core.views.report.metrics import measure_run
-from ralph_ls.core.views.report.report_html import EmbeddedPage, to_html
-from ralph_ls.core.views.report.run_report import ReportPage, run_report, to_markdown
+from ralph_ls.core.views.report.run_report import (
+    EmbeddedPage,
+    ReportPage,
+    run_report,
+    to_html,
+    to_markdown,
+)
 from ralph_ls.core.views.text.run_end import summary_lines
 from ralph_ls.protocol.json_output import PrunedOutput
 from ralph_ls.protocol.run.events import (

@@ -9,16 +9,22 @@ import pytest
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.panel.panel import panel
 from ralph_ls.core.views.panel.rows import plan_rows
-from ralph_ls.core.views.screen.activity import Activity, after_message
-from ralph_ls.core.views.screen.headline import headline
-from ralph_ls.core.views.screen.iterations import (
+from ralph_ls.core.views.screen.lists import (
     iteration_cells,
     iteration_lines,
     narrow_cells,
     outcome_tone,
+    task_lines,
+    task_page_lines,
 )
-from ralph_ls.core.views.screen.meters import MeterLine, bar, meter_lines
-from ralph_ls.core.views.screen.tasks import task_lines, task_page_lines
+from ralph_ls.core.views.screen.status import (
+    Activity,
+    MeterLine,
+    after_message,
+    bar,
+    headline,
+    meter_lines,
+)
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow, Tone
 from ralph_ls.protocol.run.events import AgentStarted
 from ralph_ls.protocol.run.messages import (

@@ -1,6 +1,9 @@
-"""Meters: breaker, limits with how much of each is used, and when a limit is reset.
+"""Status of the screen: the headline of a run, its meters, and the tool in use.
 
-A limit that is not set has words and no bar.
+The headline is one line, the state first, what is being worked on last. Meters are breaker, limits
+with how much of each is used, and when a limit is reset; a limit that is not set has words and no
+bar. Agents may use several tools at once; the newest that has not ended is shown. Messages carry no
+time, so the caller brings the moment at which one was read.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+from ralph_ls.core.loop.rules.agent_choice import worker_words
 from ralph_ls.core.loop.rules.budget import is_nearly_used, tokens_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.document_context import DocumentContext
@@ -19,12 +23,45 @@ from ralph_ls.core.views.text.summary import (
     cost_of,
     cost_words,
     duration_words,
+    format_duration,
     is_estimated,
     tokens_words,
 )
 from ralph_ls.protocol.lsp.panel import Fact, Meter, Panel, Tone
+from ralph_ls.protocol.run.messages import AgentMessage, ToolMessage, ToolState
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Phase
+
+
+def headline(context: DocumentContext, panel: Panel, now: datetime) -> tuple[str, ...]:
+    """The parts of the line, the run's state first. Total."""
+    state = context.state
+    if state is None:
+        return (panel.headline,)
+    return (panel.headline, *_parts(context, state, panel, now))
+
+
+def pauses_later(state: RunState) -> bool:
+    """Whether a pause was ordered that begins when the iteration has ended."""
+    return state.pause_requested and state.phase is not Phase.PAUSED
+
+
+def _parts(context: DocumentContext, state: RunState, panel: Panel, now: datetime) -> Iterator[str]:
+    if pauses_later(state):
+        yield "pauses after this iteration"
+    limit = f"/{panel.iterations.of}" if panel.iterations.of else ""
+    yield f"iteration {panel.iterations.value}{limit}"
+    if panel.tasks.of:
+        yield f"{panel.tasks.value}/{panel.tasks.of} tasks"
+    yield format_duration(running_time(context, now))
+    if cost := cost_words(context.history.cost_usd, None, estimated=is_estimated(state.usage)):
+        yield cost
+    agent = None if state.current is None else state.current.agent
+    if agent is not None and (who := worker_words(state.config, agent.agent, agent.model)):
+        yield escape_control_chars(who)
+    if state.branch:
+        yield escape_control_chars(state.branch)
+
 
 BY_METERS = frozenset({"time", "cost", "tokens", "request"})
 """Facts of the panel that the meters, or the heading, show already."""
@@ -123,3 +160,45 @@ def _next_reset(
         at = clock_words(until, since=now, zone=zone)
         text = f"{who}{left_words(until, now)} left, until {at}"
         yield MeterLine(heading="Agent", words=text)
+
+
+# --------------------------------------------------------------------------------- the running tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningTool:
+    """A call that has not ended."""
+
+    call: str
+    text: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """The calls that have not ended, the newest last."""
+
+    running: tuple[RunningTool, ...] = ()
+
+    def words(self, now: datetime) -> str:
+        """``Bash: pytest -q · 12s``; empty where no tool runs."""
+        if not self.running:
+            return ""
+        newest = self.running[-1]
+        others = f" · {len(self.running) - 1} more" if len(self.running) > 1 else ""
+        seconds = max(0.0, (now - newest.since).total_seconds())
+        return f"{newest.text} · {format_duration(seconds)}{others}"
+
+
+def after_message(activity: Activity, message: AgentMessage, at: datetime) -> Activity:
+    """The activity after a message that was read at ``at``. Total."""
+    if not isinstance(message, ToolMessage):
+        # A call without an id has ended when the agent does anything else.
+        left = tuple(tool for tool in activity.running if tool.call)
+        return Activity(running=left) if message.kind == "text" else activity
+    left = tuple(tool for tool in activity.running if tool.call and tool.call != message.call)
+    if message.state is not ToolState.STARTED:
+        return Activity(running=left)
+    colon = ": " if message.summary else ""
+    text = one_line(f"{message.name}{colon}{message.summary}", limit=SHOWN_CHARS)
+    return Activity(running=(*left, RunningTool(call=message.call, text=text, since=at)))

@@ -1,17 +1,23 @@
-"""Set-up: which agents can be started here, and one start of an agent that proposes a plan.
+"""Proposals by an agent outside of a run: a plan for a set-up, or lessons from the history.
 
-Agents are looked up and not started; what they do is not known here.
-
-A proposal changes nothing in the tree by itself (docs/rules.md#set-up).
+Each is one question to one agent, whose answer changes nothing in the tree by itself
+(docs/rules.md#set-up). Which agents can be started here is looked up, and none is started for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ralph_ls.core.lessons.agent_proposals import (
+    AgentLessons,
+    lessons_prompt,
+    read_agent_lessons,
+)
+from ralph_ls.core.lessons.history import RunRecord
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.prompt.proposal import proposal_prompt
 from ralph_ls.core.setup.draft import read_plan_items
@@ -24,8 +30,9 @@ from ralph_ls.engine.run.preparation import claims_here, require_program
 from ralph_ls.protocol.config.agent_facts import Metering
 from ralph_ls.protocol.config.config import SessionConfig
 from ralph_ls.protocol.errors import AgentUnavailable, RalphError
+from ralph_ls.protocol.lessons import Finding
 from ralph_ls.protocol.lsp.setup import MAX_ITEMS, AgentChoice, PlanItem, ProposePlanResult
-from ralph_ls.store.layout import StateFolder, Worktree
+from ralph_ls.store.layout import StateFolder, Worktree, new_run_id
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import LoadedSettings
 
@@ -128,3 +135,43 @@ def propose(
         )
     notes += [PROPOSAL_DISCLAIMER] if answer.agent == DEMO else []
     return ProposePlanResult(items=kept, notes=(*notes, *answer.notes))
+
+
+# ------------------------------------------------------------------------------------------ lessons
+
+
+NO_LESSONS = "NO LESSONS"
+"""The answer of an agent that has found none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningRequest:
+    """What an agent is to learn from."""
+
+    environment: Mapping[str, str]
+    records: tuple[RunRecord, ...]
+    findings: tuple[Finding, ...]
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Dotted snake_case key to value: the agent."""
+
+
+def ask_for_lessons(
+    request: LearningRequest, *, place: Path, now: datetime, on_stopper: OnStopper | None = None
+) -> AgentLessons:
+    """Start the agent once, and read the lessons out of its final text; blocks.
+
+    Raises as `ask_agent` does, and a ``RalphError`` where the agent fails or answers otherwise.
+    """
+    question = AgentQuestion(
+        folder=place,
+        environment=request.environment,
+        purpose="proposal",
+        overrides=request.overrides,
+        prompt=lessons_prompt(request.records, request.findings),
+    )
+    answer = ask_agent(question, name=new_run_id(now), on_stopper=on_stopper)
+    found = read_agent_lessons(answer.reading.text, request.records)
+    is_empty = not found.lessons and not found.notes and NO_LESSONS not in answer.reading.text
+    if answer.ended.stopped or answer.reading.failed or answer.ended.exit_code != 0 or is_empty:
+        raise answer.failure("lessons", "take what was found without one: ralph learn")
+    return replace(found, notes=(*found.notes, *answer.notes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from ralph_ls.core.notify.queue_comments import comment_about, comment_mark
+from ralph_ls.core.notify.texts import comment_about, comment_mark
 from ralph_ls.core.plan.formats.github.records import IssueRecord, RecordState
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
