@@ -51,7 +51,7 @@ describe("the plan", () => {
     assert.deepEqual(outline(after ?? []), [["High Priority 1/1", ["One|merged into r"]]]);
     const [row] = [...byId(after ?? []).values()].filter(({ kind }) => kind === "task");
     assert.equal(row?.icon?.name, "git-merge");
-    assert.equal(row?.spoken, "One, merged, merged into r");
+    assert.equal(row.spoken, "One, merged, merged into r");
   });
 
   test("without headings stands under its priorities, else by itself", () => {
