@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable
+from functools import partial
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from ralph_ls.cli.commands.fleet.tasks import print_status
 from ralph_ls.cli.fleet_context import FleetContext, WorkerOptions
+from ralph_ls.cli.fleet_inbox import publish_waiting
 from ralph_ls.cli.output import print_error, print_text
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.protocol.fleet import FleetFile, FleetTaskState
@@ -79,9 +81,16 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
             planning.start()
         return False
 
-    _run_worker(
-        lambda: FleetWorker(context.address(), context.environment, report=print_text), is_over
-    )
+    def start() -> FleetWorker:
+        return FleetWorker(
+            context.address(),
+            context.environment,
+            report=print_text,
+            on_change=partial(publish_waiting, context),
+        )
+
+    _run_worker(start, is_over)
+    publish_waiting(context)
     print_status(context)
     waiting = [one for one in ledger.tasks(run_id) if one["state"] in {"parked", "asking"}]
     if waiting:
@@ -109,7 +118,11 @@ def work(context: FleetContext, options: WorkerOptions) -> None:
 
     def start() -> FleetWorker:
         worker = FleetWorker(
-            context.address(), context.environment, labels=options.labels, report=print_text
+            context.address(),
+            context.environment,
+            labels=options.labels,
+            report=print_text,
+            on_change=partial(publish_waiting, context),
         )
         print_text(f"Worker {worker.place.worker} takes tasks. Ctrl-C gives them back.")
         return worker
