@@ -37,17 +37,8 @@ def register(
 
         if documents.is_over or view.plan_kind is not PlanKind.BEADS:
             return
-        picture, known = view.picture(), view.issues
-        kept = None if picture.run_files is None else picture.run_files.plan_before
-        may_ask = not options().read_only
-        parent = view.paths.parent
-
-        def work() -> KnownIssues | None:
-            if picture.live or not may_ask:
-                return None if kept is None else read_stored_issues(kept, known)
-            return query_bd(view.root, view.folders.environment, known, parent)
-
-        found = await run_in_thread(work, name="issues")
+        known = view.issues
+        found = await _read_issues(view, may_ask=not options().read_only)
         if found is not None and found != known:
             view.issues = found
             if known is None or (found.text, found.parsed) != (known.text, known.parsed):
@@ -57,3 +48,17 @@ def register(
         read, doing="reading issues", longest_rest=SHORTEST_REST, shortest_rest=SHORTEST_REST
     )
     workspaces.on_change(pacer.ask)
+
+
+async def _read_issues(view: WorkspaceView, *, may_ask: bool) -> KnownIssues | None:
+    """As an engine that works on them has kept them, or from ``bd``."""
+    picture, known = view.picture(), view.issues
+    kept = None if picture.run_files is None else picture.run_files.plan_before
+    parent = view.paths.parent
+
+    def work() -> KnownIssues | None:
+        if picture.live or not may_ask:
+            return None if kept is None else read_stored_issues(kept, known)
+        return query_bd(view.root, view.folders.environment, known, parent)
+
+    return await run_in_thread(work, name="issues")
