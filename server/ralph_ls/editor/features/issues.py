@@ -9,28 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ralph_ls.editor.documents.loop_documents import LoopDocuments
 from ralph_ls.editor.scheduling import Throttle, run_in_thread
 from ralph_ls.editor.worktree.issues import KnownIssues, query_bd, read_stored_issues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
-    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.lsp.options import EditorOptions
+    from ralph_ls.editor.registration import FeatureContext
+    from ralph_ls.editor.worktree.workspaces import WorkspaceView
 
 SHORTEST_REST = 2.0
 """Seconds between two times that ``bd`` is asked."""
 
 
-def register(
-    server: RalphLanguageServer,  # noqa: ARG001 -- every feature is registered alike
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],
-) -> None:
+def register(context: FeatureContext) -> None:
     """Keep the plan of each such work tree up to date from now on."""
+    workspaces, documents, options = context.workspaces, context.documents, context.options
 
     async def read(view: WorkspaceView) -> None:
         from ralph_ls.core.plan.model import PlanKind
