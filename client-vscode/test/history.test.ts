@@ -65,6 +65,17 @@ describe("the tree of runs", () => {
     ]);
   });
 
+  test("names a task of a fleet that asks by its title and question, as it is no run now", () => {
+    const asks = anywhere({
+      ...{ workspace: "/srv/api", fleetTask: "api#T1", fleetState: "asking", live: false },
+      ...{ activity: "In euros?", needs: "asks: In euros?", iteration: 0 },
+      task: { id: "T1", title: "Show the total" },
+    });
+    assert.deepEqual(outline(runNodes(undefined, undefined, [asks], NOW)), [
+      ["Live and waiting|1", ["api#T1|Show the total · asks: In euros?"]],
+    ]);
+  });
+
   test("has what waits elsewhere although no run ended here, or no folder is shown", () => {
     for (const [shown, known] of [
       [folder(), history([])],
@@ -82,7 +93,7 @@ describe("the tree of runs", () => {
     const [node] = runNodes(folder(), history([run]), [], NOW);
     assert.equal(
       node?.spoken,
-      "12:00 PM, limit reached, 1 task, 1 iteration, 47 minutes 23 seconds, ≈$3.20, its output was deleted",
+      "12:00 PM, limit reached, Write the parser, 1 iteration, 47 minutes 23 seconds, ≈$3.20, its output was deleted",
     );
     assert.match(
       node.tooltip,

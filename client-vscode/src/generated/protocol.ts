@@ -3269,6 +3269,14 @@ export interface ResetTaskParams {
   readonly task: string;
 }
 
+/** Let a task of the user's fleet continue that waits for the user. */
+export interface ResumeFleetTaskParams {
+  /** As `repository#id`. */
+  readonly task: string;
+  /** The answer to its question; Absent: the task is parked, and is tried again. */
+  readonly text?: string;
+}
+
 /** Continue after a pause; resolves a blocker that the run is parked on. */
 export interface ResumeParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
@@ -3392,6 +3400,11 @@ export interface RunAnywhere {
   readonly laneOf?: string;
   /** Task of a fleet that it works on, as `repository#id`; then `workspace` is its lane. */
   readonly fleetTask?: string;
+  /**
+   * The task gave up its lane and waits for the user, so no run works on it; `workspace` is its
+   * repository, and `activity` its question or what is wrong.
+   */
+  readonly fleetState?: "asking" | "parked";
   readonly run: string;
   readonly plan: string;
   readonly branch?: string;
@@ -4577,6 +4590,7 @@ export interface Requests {
   "ralph/reset": { params: ResetParams; result: ReplyResult };
   "ralph/overrule": { params: OverruleParams; result: ReplyResult };
   "ralph/answer": { params: AnswerParams; result: ReplyResult };
+  "ralph/resumeFleetTask": { params: ResumeFleetTaskParams; result: TextResult };
   "ralph/note": { params: NoteParams; result: ReplyResult };
   "ralph/skip": { params: SkipParams; result: ReplyResult };
   "ralph/resetTask": { params: ResetTaskParams; result: ReplyResult };

@@ -65,7 +65,8 @@ function runNode(
   const { key, end } = run;
   const iterations =
     run.iterations === 1 ? t("1 iteration") : t("{0} iterations", count(run.iterations));
-  const tasks = run.tasksDone === 1 ? t("1 task") : t("{0} tasks", count(run.tasksDone));
+  const [title = t("1 task"), ...others] = run.tasks;
+  const tasks = run.tasksDone > 1 || others.length > 0 ? tasksWords(run.tasksDone) : title;
   const cost = costWords(run);
   const began = run.startedAt === undefined ? key : clockTime(run.startedAt, now);
   const pruned = run.pruned ? t("its output was deleted") : "";
@@ -90,6 +91,10 @@ function runNode(
     run,
     children: page === undefined ? [loadingNode(folder, key)] : iterationsOf(folder, run, page),
   };
+}
+
+function tasksWords(n: number): string {
+  return n === 1 ? t("1 task") : t("{0} tasks", count(n));
 }
 
 function iterationsOf(folder: FolderSnapshot, { key }: KeptRun, page: Page): readonly Node[] {
@@ -132,12 +137,16 @@ function anywhereNode(run: RunAnywhere): AnywhereNode {
   const name = run.fleetTask ?? folder;
   const limit = maxIterations === undefined ? "" : `/${count(maxIterations)}`;
   const state = needs ?? activity;
+  // A task of a fleet that waits has no lane, so it is no run now.
+  const place = run.fleetState === undefined ? `#${count(iteration)}${limit}` : (task?.title ?? "");
   return {
     kind: "anywhere",
-    id: `#anywhere:${workspace}`,
+    id: `#anywhere:${run.fleetState === undefined ? workspace : name}`,
     label: name,
-    description: [`#${count(iteration)}${limit}`, state].join(" · "),
-    tooltip: [workspace, task?.title ?? "", activity, needs ?? ""].filter(isSaid).join("\n"),
+    description: [place, state].filter(isSaid).join(" · "),
+    tooltip: [...new Set([workspace, task?.title ?? "", activity, needs ?? ""])]
+      .filter(isSaid)
+      .join("\n"),
     spoken: [name, live ? t("live") : t("waiting"), state, task?.title ?? ""]
       .filter(isSaid)
       .join(", "),

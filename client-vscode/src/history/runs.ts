@@ -271,6 +271,10 @@ export class RunsView implements vscode.Disposable {
     if (node?.kind !== "anywhere") {
       return;
     }
+    if (node.anywhere.fleetState !== undefined) {
+      await this.resumeFleetTask(node.anywhere);
+      return;
+    }
     const { workspace } = node.anywhere;
     const uri = vscode.Uri.file(workspace);
     const own = this.store.snapshot.folders.find(
@@ -282,6 +286,37 @@ export class RunsView implements vscode.Disposable {
       this.store.apply({ kind: "chosen", uri: own.uri });
       await vscode.commands.executeCommand("ralphLoop.loop.focus");
     }
+  }
+
+  /** Answer a task of a fleet that asks, or try a parked one again. */
+  private async resumeFleetTask(run: RunAnywhere): Promise<void> {
+    const { fleetTask: task = "", fleetState, activity } = run;
+    const tryAgain = t("Try Again");
+    const text =
+      fleetState === "asking"
+        ? await vscode.window.showInputBox({
+            title: task,
+            prompt: activity,
+            ignoreFocusOut: true,
+            validateInput: (value) =>
+              value.trim() === "" ? t("Type an answer first.") : undefined,
+          })
+        : await vscode.window.showInformationMessage(
+            t("{0} is parked", task),
+            { modal: true, detail: activity },
+            tryAgain,
+          );
+    if (text === undefined) {
+      return;
+    }
+    const answer = fleetState === "asking" ? { text: text.trim() } : {};
+    try {
+      const done = await this.connection.request("ralph/resumeFleetTask", { task, ...answer });
+      void vscode.window.showInformationMessage(done.text);
+    } catch (error) {
+      void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+    }
+    await this.followAnywhere();
   }
 
   private mark(): string {

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph_ls.protocol.fleet import DATABASE_VARIABLE
 from ralph_ls.store.layout import state_root
 
 if TYPE_CHECKING:
     from ralph_ls.engine.fleet.ledger import Ledger
     from ralph_ls.protocol.fleet import FleetFile
-
-DATABASE_VARIABLE = "RALPH_FLEET_DATABASE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,19 @@ import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ralph_ls.cli.fleet_context import DATABASE_VARIABLE, FleetContext
+from ralph_ls.cli.fleet_context import FleetContext
 from ralph_ls.engine.fleet.extra import has_extra
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.fleet import FleetTaskState
+from ralph_ls.protocol.fleet import (
+    DATABASE_VARIABLE,
+    FleetTaskState,
+    WaitingTask,
+    WaitingTasks,
+)
 from ralph_ls.protocol.json_output import OpenItem, OpenKind
+from ralph_ls.store.fleet_waiting import save_waiting
 from ralph_ls.store.layout import state_root
+from ralph_ls.store.own_python import own_command
 
 KINDS = {
     FleetTaskState.ASKING.value: OpenKind.QUESTION,
@@ -31,7 +38,8 @@ def fleet_items() -> tuple[OpenItem, ...]:
     from ralph_ls.engine.fleet.database import database_errors
 
     with contextlib.suppress(RalphError), database_errors(context.address):
-        return tuple(_items(context))
+        waiting = publish_waiting(context)
+        return () if waiting is None else tuple(_items(waiting))
     return ()
 
 
@@ -43,7 +51,9 @@ def answer_task(context: FleetContext, task: str, text: str) -> bool:
     if row is None or row["state"] != FleetTaskState.ASKING.value:
         return False
     note = f"You asked: {row['message']}\nThe user's answer: {text}"
-    return bool(ledger.retry(run, [task], note=note))
+    is_first = bool(ledger.retry(run, [task], note=note))
+    publish_waiting(context)
+    return is_first
 
 
 def users_fleet() -> FleetContext | None:
@@ -59,27 +69,59 @@ def users_fleet() -> FleetContext | None:
     return None
 
 
-def _items(context: FleetContext) -> Iterator[OpenItem]:
+def publish_waiting(context: FleetContext) -> WaitingTasks | None:
+    """Read what waits, and leave it in a file for ``ralph ps`` and editors; None without a run."""
+    from ralph_ls.engine.fleet.database import shown_address
+
+    found = _waiting(context)
+    # Without the file they list less.
+    with contextlib.suppress(OSError, RalphError):
+        save_waiting(state_root(context.environment), shown_address(context.address()), found)
+    return found
+
+
+def _waiting(context: FleetContext) -> WaitingTasks | None:
+    """What waits in the newest run; None without one."""
     ledger = context.ledger()
     run = ledger.active_run()
     if run is None:
-        return
+        return None
     repositories = ledger.repositories(run)
-    for row in ledger.tasks(run):
-        kind = KINDS.get(row["state"])
-        if kind is None:
-            continue
+    return WaitingTasks(
+        run=run,
+        command=tuple(own_command("-m", "ralph_ls")),
+        options=() if context.file is None else ("--file", str(context.path.absolute())),
+        needs_variable=context.database is not None or DATABASE_VARIABLE in context.environment,
+        tasks=tuple(
+            WaitingTask(
+                task=row["task"],
+                title=row["title"],
+                state=FleetTaskState(row["state"]),
+                epoch=row["epoch"],
+                message=row["message"] or "",
+                workspace=repositories[row["repository"]]["address"],
+                iterations=row["iterations"],
+                since=datetime.fromtimestamp(row["changed_at"], UTC),
+            )
+            for row in ledger.tasks(run)
+            if row["state"] in KINDS
+        ),
+    )
+
+
+def _items(waiting: WaitingTasks) -> Iterator[OpenItem]:
+    for task in waiting.tasks:
+        kind = KINDS[task.state.value]
         is_question = kind is OpenKind.QUESTION
-        text = row["message"] or ""
         yield OpenItem(
             number=0,
-            key=f"{run} {row['task']} {kind.value} {row['epoch']}",
+            key=f"{waiting.run} {task.task} {kind.value} {task.epoch}",
             kind=kind,
-            workspace=repositories[row["repository"]]["address"],
-            fleet_task=row["task"],
-            since=datetime.fromtimestamp(row["changed_at"], UTC),
-            text=text if is_question else f"{row['title']}: {text}",
+            workspace=task.workspace,
+            fleet_task=task.task,
+            since=task.since,
+            text=task.message if is_question else f"{task.title}: {task.message}",
             command="ralph inbox answer {number} TEXT"
             if is_question
-            else f"ralph fleet retry {shlex.quote(row['task'])}",
+            else f"ralph fleet retry {shlex.quote(task.task)}",
         )

@@ -92,6 +92,9 @@ class Client(ServerConnection):
     reset = Call(methods.RESET, methods.ResetParams, ReplyResult)
     overrule = Call(methods.OVERRULE, methods.OverruleParams, ReplyResult)
     answer = Call(methods.ANSWER, methods.AnswerParams, ReplyResult)
+    resume_fleet_task = Call(
+        methods.RESUME_FLEET_TASK, row_methods.ResumeFleetTaskParams, row_methods.TextResult
+    )
     note = Call(methods.NOTE, methods.NoteParams, ReplyResult)
     skip = Call(methods.SKIP, row_methods.SkipParams, ReplyResult)
     reset_task = Call(methods.RESET_TASK, row_methods.ResetTaskParams, ReplyResult)

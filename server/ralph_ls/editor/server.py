@@ -365,7 +365,7 @@ def _register_history(desk: _ServerContext) -> None:
     """Requests about all runs, and verbs that print a text."""
     for name in (
         *("dashboard", "runs", "anywhere", "iterations", "lanes", "inspect", "maintain"),
-        *("lessons", "learn", "decideLesson"),
+        *("lessons", "learn", "decideLesson", "resumeFleetTask"),
     ):
         desk.server.feature(f"ralph/{name}")(_history_request(desk.workspaces, name))
 

@@ -15,6 +15,8 @@ from ralph_ls.protocol.config.tables import Duration
 
 FLEET_FILE = "fleet.toml"
 
+DATABASE_VARIABLE = "RALPH_FLEET_DATABASE"
+
 FLEET_PROTOCOL = 1
 """Version of what workers of one fleet have to agree about; a worker takes no newer one."""
 
@@ -187,6 +189,35 @@ class FleetTaskView(WireModel):
     """Why it is parked, what it asks, or why its last merge was refused."""
     commit: str | None = None
     """Where the branch was after its merge."""
+
+
+class WaitingTask(WireModel):
+    """A task of a fleet that waits for its user."""
+
+    task: str
+    title: str
+    state: FleetTaskState
+    epoch: int
+    message: str
+    """Its question, or what is wrong."""
+    workspace: str
+    """The repository: a folder, or the URL of its remote."""
+    iterations: int
+    since: Timestamp
+
+
+class WaitingTasks(WireModel):
+    """What waits in the database of one fleet, as a file in the state folder has it."""
+
+    v: Literal[1] = 1
+    run: str
+    command: tuple[str, ...] = Field(min_length=1)
+    """The program that read the database, which can change it too."""
+    options: tuple[str, ...] = ()
+    """Those of ``ralph fleet`` that name the database."""
+    needs_variable: bool = False
+    """The address was in the environment, or on the command line, and so is not here."""
+    tasks: tuple[WaitingTask, ...] = ()
 
 
 class FleetRepositoryView(WireModel):

@@ -9,6 +9,7 @@ What ``ralph doctor --json`` prints. Stable: programs read it.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
@@ -371,6 +372,9 @@ class RunAnywhere(WireModel):
     """Work tree of the parallel run that the lane belongs to."""
     fleet_task: str | None = None
     """Task of a fleet that it works on, as `repository#id`; then `workspace` is its lane."""
+    fleet_state: Literal["asking", "parked"] | None = None
+    """The task gave up its lane and waits for the user, so no run works on it; `workspace` is its
+    repository, and `activity` its question or what is wrong."""
     run: str
     plan: str
     branch: str | None = None

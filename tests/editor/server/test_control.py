@@ -356,6 +356,7 @@ GIVEN: dict[str, dict[str, object]] = {
     "proposePlan": {"description": "Paint the house, all of it"},
     "setup": {"profile": "fixplan"},
     "decideLesson": {"action": "accept", "path": "lesson.md"},
+    "resumeFleetTask": {"task": "api#T1"},
 }
 
 

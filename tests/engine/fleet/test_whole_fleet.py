@@ -11,35 +11,42 @@ import pytest
 
 from ralph_ls.cli.commands.fleet.verb import fleet_verb
 from ralph_ls.cli.commands.fleet.workers import Unfinished
+from ralph_ls.cli.commands.runs.everywhere import ps_verb
 from ralph_ls.cli.commands.runs.inbox import inbox_verb
 from ralph_ls.cli.fleet_context import FleetContext
 from ralph_ls.engine.fleet.planning import plan_fleet
 from ralph_ls.engine.fleet.roster import Roster
 from ralph_ls.protocol.errors import ConfigError, RalphError, UsageError
 from ralph_ls.protocol.fleet import FleetTaskState
+from ralph_ls.store.fleet_waiting import resume_task, waiting_runs
 from tests.engine.project_builder import git
 from tests.fleet.fleet_project import WORK, FleetProject
 
 FOUND = importlib.util.find_spec
 
 
-def test_tasks_are_merged_and_one_that_fails_is_parked(
+def test_tasks_are_merged_parked_or_ask_and_are_continued_by_their_user(
     project: FleetProject, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project.agent(f'test "$task" = B && exit 7\n{WORK}')
-    api = project.repository("api", ["Task A", "Task B"], remote=False, settings="lanes = 2")
+    asks = "{ echo '<promise>DECIDE:Which database?</promise>'; exit 0; }"
+    project.agent(f'test "$task" = B && exit 7\ntest "$task" = C && {asks}\n{WORK}')
+    api = project.repository(
+        "api", ["Task A", "Task B", "Task C"], remote=False, settings="lanes = 3"
+    )
 
-    with pytest.raises(Unfinished, match="1 tasks wait for you"):
+    with pytest.raises(Unfinished, match="2 tasks wait for you"):
         fleet_verb("run", until_done=True)
 
     assert project.merged(api) == {"A": 1}
     printed = capsys.readouterr().out
-    assert "1 of 2 merged into ralph/fleet" in printed
+    assert "1 of 3 merged into ralph/fleet" in printed
     assert "→ ralph fleet retry" in printed
+    _check_asking_is_listed_and_answered_without_the_extra(capsys)
     fleet_verb("logs", ["api#Task A"])
     assert "EXIT_SIGNAL" in capsys.readouterr().out
     fleet_verb("retry")
     assert "1 tasks are tried again" in capsys.readouterr().out
+    assert waiting_runs(os.environ) == []
     fleet_verb("drain")
     fleet_verb("stop")
     fleet_verb("status", as_json=True)
@@ -48,6 +55,32 @@ def test_tasks_are_merged_and_one_that_fails_is_parked(
         fleet_verb("answer", ["api#Task Z", "Yes"])
     with pytest.raises(UsageError, match="asks nothing"):
         fleet_verb("answer", ["api#Task A", "Yes"])
+
+
+def _check_asking_is_listed_and_answered_without_the_extra(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ps_verb(as_json=True)
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    run = next(one for one in runs if one["fleetState"] == "asking")
+    task = run["fleetTask"]
+    assert (run["activity"], run["live"]) == ("Which database?", False)
+    assert run["next"] == f"ralph fleet answer '{task}' TEXT"
+    ps_verb()
+    assert f"fleet {task}" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="is not parked; see what waits for you: ralph inbox"):
+        resume_task(os.environ, task, None)
+    # The program that wrote the list changes the database, in a separate process.
+    assert resume_task(os.environ, task, "- SQLite") == f"{task} continues with your answer."
+    assert [one.fleet_state for one in waiting_runs(os.environ)] == ["parked"]
+    with pytest.raises(UsageError, match="asks nothing"):
+        resume_task(os.environ, task, "Postgres")
+    context = FleetContext(environment=os.environ, file=None, database=None, as_json=False)
+    ledger = context.ledger()
+    row = ledger.task(ledger.active_run() or "", task)
+    assert row is not None
+    assert row["note"].endswith("- SQLite")
+    ledger.engine.dispose()
 
 
 def test_what_tasks_wait_for_is_in_the_inbox_and_answered_there(

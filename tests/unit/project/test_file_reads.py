@@ -53,6 +53,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "editor/lsp/stdio.py": ({"open"}, NULL),
     "store/iteration_socket.py": ({"open"}, "a folder of our own, for its socket"),
     "store/editors.py": ({"listdir"}, OURS),
+    "store/fleet_waiting.py": ({"glob"}, OURS),
     "editor/worktree/snapshot.py": ({"glob"}, "the user's own pattern for plans; opens no file"),
     "engine/agent/acp/__main__.py": ({"open"}, NULL),
     "engine/agent/acp/conversation.py": (

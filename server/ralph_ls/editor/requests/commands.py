@@ -50,6 +50,7 @@ COMMANDS = (
     "lessons",
     "learn",
     "decideLesson",
+    "resumeFleetTask",
 )
 """The names behind the prefix; lenses name them as their verbs."""
 

@@ -123,7 +123,7 @@ async def execute_command(gesture: CommandCall) -> WireModel:
             return await control.iteration_changes(gesture.workspaces, params)
         case "state":
             return await subscriptions.state(gesture.workspaces, gesture.documents, params)
-        case "lessons" | "learn" | "decideLesson" as name:
+        case "lessons" | "learn" | "decideLesson" | "resumeFleetTask" as name:
             return await history.HANDLERS[name](gesture.workspaces, params)
         case name if name in setup.HANDLERS:
             return await setup.HANDLERS[name](gesture.workspaces, params)

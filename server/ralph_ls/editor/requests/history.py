@@ -22,7 +22,7 @@ from ralph_ls.core.views.report.dashboard import clean_run, kept_run, with_clean
 from ralph_ls.editor.requests.control import trusted_workspace
 from ralph_ls.editor.requests.lessons import decide_lesson, learn, lessons
 from ralph_ls.editor.scheduling import run_in_thread
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.errors import RalphError, ReadOnly
 from ralph_ls.protocol.json_output import RunAnywhere, RunsEverywhere
 from ralph_ls.protocol.lsp.row_methods import (
     AnywhereParams,
@@ -34,6 +34,7 @@ from ralph_ls.protocol.lsp.row_methods import (
     LanesResult,
     MaintainParams,
     MaintainResult,
+    ResumeFleetTaskParams,
     RunsParams,
     RunsResult,
     TextResult,
@@ -41,7 +42,9 @@ from ralph_ls.protocol.lsp.row_methods import (
 )
 from ralph_ls.protocol.verb_output import Pruned
 from ralph_ls.store.figures import read_dashboard, read_digests, read_runs
+from ralph_ls.store.fleet_waiting import resume_task, waiting_runs
 from ralph_ls.store.layout import StateFolder, state_root
+from ralph_ls.store.run.ancestry import require_outside_all
 from ralph_ls.store.run.iterations import read_rollbacks
 from ralph_ls.store.run.launch import parse_refusal, run_to_end
 from ralph_ls.store.run.lock import is_held
@@ -112,7 +115,22 @@ async def anywhere(workspaces: Workspaces, _: AnywhereParams) -> RunsEverywhere:
 def _waiting(workspaces: Workspaces) -> list[RunAnywhere]:
     places = every_worktree(state_root(workspaces.environment))
     zone = workspaces.now().astimezone().tzinfo
-    return runs_anywhere(places, zone=zone, load=workspaces.known_states.load)
+    found = runs_anywhere(places, zone=zone, load=workspaces.known_states.load)
+    return found + waiting_runs(workspaces.environment)
+
+
+async def resume_fleet_task(workspaces: Workspaces, params: ResumeFleetTaskParams) -> TextResult:
+    """``ralph/resumeFleetTask``."""
+    await workspaces.ready()
+    if workspaces.options().read_only:
+        raise ReadOnly("this window is in restricted mode; answer in a terminal: ralph inbox")
+
+    def resume() -> str:
+        worktrees = state_root(workspaces.environment) / "worktrees"
+        require_outside_all(worktrees, "a request to the language server")
+        return resume_task(workspaces.environment, params.task, params.text)
+
+    return TextResult(text=await run_in_thread(resume, name="resume a fleet's task"))
 
 
 async def iterations(workspaces: Workspaces, params: IterationsParams) -> IterationsResult:
@@ -244,6 +262,7 @@ HANDLERS: Mapping[str, Callable[[Workspaces, Any], Awaitable[WireModel]]] = Mapp
         "lessons": lessons,
         "learn": learn,
         "decideLesson": decide_lesson,
+        "resumeFleetTask": resume_fleet_task,
     }
 )
 """By the name behind ``ralph/``."""

@@ -53,7 +53,10 @@ class FleetWorker:
         *,
         labels: Sequence[str] = (),
         report: Callable[[str], None] = lambda _message: None,
+        on_change: Callable[[], object] = lambda: None,
     ) -> None:
+        self._on_change = on_change
+        """Called when tasks changed, here or elsewhere."""
         self._address = address
         self._labels = tuple(labels)
         self._report = report
@@ -187,11 +190,13 @@ class FleetWorker:
         return True
 
     def _tell_changes(self, run: str) -> None:
+        is_changed = False
         for row in self.ledger.changed_tasks(run, self._told_until):
             key = (run, row["task"])
             self._told_until = max(self._told_until, row["changed_at"])
             before = self._states.get(key)
             self._states[key] = row["state"]
+            is_changed |= before != row["state"]
             if before == row["state"] or (before is None and row["state"] == "waiting"):
                 continue
             why = f": {row['message']}" if row["message"] else ""
@@ -200,6 +205,8 @@ class FleetWorker:
                 or why
             ):
                 self._report(f"{row['task']} {row['title']} · {row['state']}{why}")
+        if is_changed:
+            self._on_change()
 
     def _tell_once(self, message: str) -> None:
         if message not in self._told:

@@ -44,6 +44,7 @@ from ralph_ls.protocol.lsp.row_methods import (
     MaintainParams,
     MaintainResult,
     ResetTaskParams,
+    ResumeFleetTaskParams,
     RollbackParams,
     RollbackResult,
     RunsParams,
@@ -83,6 +84,7 @@ RESUME = "ralph/resume"
 RESET = "ralph/reset"
 OVERRULE = "ralph/overrule"
 ANSWER = "ralph/answer"
+RESUME_FLEET_TASK = "ralph/resumeFleetTask"
 NOTE = "ralph/note"
 SKIP = "ralph/skip"
 RESET_TASK = "ralph/resetTask"
@@ -394,6 +396,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(RESET, ResetParams, ReplyResult, changes=True),
             _request(OVERRULE, OverruleParams, ReplyResult, changes=True),
             _request(ANSWER, AnswerParams, ReplyResult, changes=True),
+            _request(RESUME_FLEET_TASK, ResumeFleetTaskParams, TextResult, changes=True),
             _request(NOTE, NoteParams, ReplyResult, changes=True),
             _request(SKIP, SkipParams, ReplyResult, changes=True),
             _request(RESET_TASK, ResetTaskParams, ReplyResult, changes=True),

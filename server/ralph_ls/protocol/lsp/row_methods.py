@@ -64,6 +64,15 @@ class AnywhereParams(StrictWireModel):
     """Ask for the user's live and waiting runs in all work trees, as ``ralph ps`` lists them."""
 
 
+class ResumeFleetTaskParams(StrictWireModel):
+    """Let a task of the user's fleet continue that waits for the user."""
+
+    task: str = Field(min_length=1, max_length=300, pattern=r"^[^-].*#")
+    """As ``repository#id``."""
+    text: str | None = Field(default=None, min_length=1, max_length=10_000, pattern=r"\S")
+    """The answer to its question; None: the task is parked, and is tried again."""
+
+
 class KeptRun(DashboardRun):
     """A run whose journal is kept, with its figures."""
 

@@ -94,6 +94,18 @@ def test_tasks_set_aside_are_never_chosen() -> None:
             id="optional-subtasks-are-not-waited-for",
         ),
         pytest.param(("- [ ] 2. a", "  - [ ] 2.1 b"), (), "2. a", id="elsewhere-from-above"),
+        pytest.param(
+            ("- [ ] 2. a", "- [x] 2.1 b", "- [ ] 2.2 c", "- [ ] 3. d"),
+            (),
+            "2.2 c",
+            id="numbers-say-what-is-a-part",
+        ),
+        pytest.param(
+            ("- [ ] 2. a", "- [x] 2.1 b", "- [ ] 1. c", "- [ ] 2nd d"),
+            (),
+            "2. a",
+            id="numbers-of-nothing-open",
+        ),
     ],
 )
 def test_a_task_comes_after_those_that_it_needs(

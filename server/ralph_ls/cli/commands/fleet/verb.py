@@ -89,6 +89,7 @@ def fleet_verb(
     Tasks are merged in each repository one at a time, into a branch that you choose.
     """
     from ralph_ls.cli.commands.fleet import repositories
+    from ralph_ls.cli.fleet_inbox import publish_waiting
     from ralph_ls.engine.fleet.extra import require_extra
     from ralph_ls.store.layout import state_root
     from ralph_ls.store.run.ancestry import require_outside_all
@@ -115,6 +116,8 @@ def fleet_verb(
             until_done=until_done, submit=submit, labels=tuple(label or ()), lanes=lanes
         )
         _act(context, action, given, options, yes=yes)
+        if action in {"status", "retry", "stop", "drain"}:
+            publish_waiting(context)
 
 
 def _act(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import signal
+from functools import partial
 from threading import Timer
 from typing import Any
 
 from ralph_ls.cli.commands.fleet.tasks import print_status
 from ralph_ls.cli.fleet_context import FleetContext, WorkerOptions
+from ralph_ls.cli.fleet_inbox import publish_waiting
 from ralph_ls.cli.output import print_error, print_text
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.protocol.fleet import FleetFile, FleetTaskState
@@ -51,7 +53,12 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
     if options.submit:
         print_text("They are queued. See: ralph fleet status")
         return
-    worker = FleetWorker(context.address(), context.environment, report=print_text)
+    worker = FleetWorker(
+        context.address(),
+        context.environment,
+        report=print_text,
+        on_change=partial(publish_waiting, context),
+    )
     # Remotes may be slow, and leases have to be renewed meanwhile.
     planning = Timer(REPLAN_SECONDS, lambda: None)
 
@@ -72,6 +79,7 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
         return False
 
     _run_worker(worker, is_over)
+    publish_waiting(context)
     print_status(context)
     waiting = [one for one in ledger.tasks(run_id) if one["state"] in {"parked", "asking"}]
     if waiting:
@@ -98,6 +106,7 @@ def work(context: FleetContext, options: WorkerOptions) -> None:
         context.environment,
         labels=options.labels,
         report=print_text,
+        on_change=partial(publish_waiting, context),
     )
     print_text(f"Worker {worker.place.worker} takes tasks. Ctrl-C gives them back.")
 

@@ -11,6 +11,7 @@ from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_table, print_text, write_json
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.json_output import RunAnywhere, RunsEverywhere
+from ralph_ls.store.fleet_waiting import waiting_runs
 from ralph_ls.store.layout import StateFolder, Worktree, state_root
 from ralph_ls.store.run import runs
 from ralph_ls.store.run.lock import is_held
@@ -27,6 +28,7 @@ def ps_verb(as_json: Json = False) -> None:
     """List your runs that are live or wait for you, in all repositories."""
     zone = SystemClock().local().tzinfo
     found = runs.runs_anywhere(every_worktree(state_root(os.environ)), zone=zone)
+    found += waiting_runs(os.environ)
     if as_json:
         shown = RunsEverywhere(runs=tuple(found))
         write_json(shown.model_dump_json(by_alias=True, exclude_none=True, indent=2))

@@ -90,7 +90,7 @@ def _status_value(line: str) -> tuple[int, int] | None:
         return read_status_part(line)
     if field.name != "status":
         return None
-    value = line[line.index(":") + 1 :].lstrip("*_")
+    value = _COLON.split(line, maxsplit=1)[1].lstrip("*_")
     return len(line) - len(value), len(line)
 
 
@@ -127,7 +127,7 @@ def text_start(line: str) -> int:
 def is_box(line: str, mark: tuple[int, int]) -> bool:
     """Whether the state that the parser found is in a box."""
     start, end = mark
-    is_short = len(line[start:end].strip()) <= 1
+    is_short = len(line[start:end].strip("\ufe0f \t")) <= 1
     return is_short and line[max(start - 1, 0) : start] == "[" and line[end : end + 1] == "]"
 
 
@@ -182,6 +182,7 @@ def _write_state_word(before: str, sign: str, old_word: str, after: str, *, word
     return f"{before}{new_sign}{' ' if sign else ''}{new_word}{after}"
 
 
+_COLON = re.compile("[:：]")  # noqa: RUF001
 _TAG = re.compile(r"\[([^\[\]]+)\](?!\()")
 _CIRCLES = "🟢🟡🔴🔵🟠⚪"
 _SQUARES = "☐☑"

@@ -96,15 +96,13 @@ def written_references(bodies: TaskBodies) -> Iterator[tuple[Task, str]]:
 def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple[Task, ...]]:
     """The tasks that each unfinished task waits for, by its id.
 
-    ``tasks`` were parsed from ``text``. Unknown ids are ignored. In some dialects a task waits for
-    its required subtasks as well.
+    ``tasks`` were parsed from ``text``. Unknown ids are ignored. A task waits for the parts
+    that its number gives it, and in some dialects for its required subtasks as well.
     """
     needs: dict[str, dict[str, Task]] = {}
-    if find_dialect(text).has_subtasks_first:
-        unfinished = {task.id for task in tasks if task.state in UNFINISHED}
-        for task in tasks:
-            if task.parent in unfinished and task.id in unfinished and not task.optional:
-                needs.setdefault(task.parent, {})[task.id] = task
+    nested = _nested(tasks) if find_dialect(text).has_subtasks_first else ()
+    for around, task in (*nested, *_numbered_below(tasks)):
+        needs.setdefault(around, {})[task.id] = task
     for one in read_dependencies(tasks, TaskBodies(tasks, text)):
         if (
             one.target is not None
@@ -114,6 +112,30 @@ def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple
         ):
             needs.setdefault(one.task.id, {})[one.target.id] = one.target
     return {waiting: tuple(targets.values()) for waiting, targets in needs.items()}
+
+
+def _nested(tasks: Sequence[Task]) -> Iterator[tuple[str, Task]]:
+    """Unfinished tasks, with the id of the one that each is nested in."""
+    unfinished = {task.id for task in tasks if task.state in UNFINISHED}
+    for task in tasks:
+        if task.parent in unfinished and task.id in unfinished and not task.optional:
+            yield task.parent, task
+
+
+def _numbered_below(tasks: Sequence[Task]) -> Iterator[tuple[str, Task]]:
+    """Unfinished tasks whose numbers make them parts of one before: ``2.1`` below ``2.``."""
+    numbered: dict[str, Task] = {}
+    for task in tasks:
+        if task.title[:1].isdecimal() and (found := _NESTED_NUMBER.match(task.title)) is not None:
+            numbered[found[1]] = task
+            around = numbered.get(found[1].rpartition(".")[0])
+            if around is None or around.state not in UNFINISHED:
+                continue
+            if task.state in UNFINISHED and not (task.optional or task.parent):
+                yield around.id, task
+
+
+_NESTED_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)*)[.):]?\s")
 
 
 def check_dependencies(

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
-from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, ItemRole, PlanItemDraft
+from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, STATUS_LABELS, ItemRole, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
-from ralph_ls.core.plan.parse.non_list_items import has_state
+from ralph_ls.core.plan.parse.non_list_items import has_state, may_be_task
 from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
-from ralph_ls.core.plan.parse.section_words import STEP_NAME
+from ralph_ls.core.plan.parse.section_words import COUNTED, STEP_NAME
 from ralph_ls.core.plan.parse.state_words import has_ornament
 from ralph_ls.core.plan.parse.task_rules import (
     ParsedRow,
@@ -63,12 +63,28 @@ _MARKER = r"(?:[-*+]|[0-9]{1,9}[.)])"
 _BOX = r"\[[ xX]\] "
 _END = r"(?:\n|\r\n|\Z)"
 _INDENT = r"(?:  |\t)[ \t]*+"
-_STATUS = r"[*_]{0,3}(?i:status)"
-_LABEL = rf"[*_]{{0,3}}(?i:{CRITERIA_LABELS}|status)"
-_FIRSTS = "".join(
-    sorted({form for name in CRITERIA_LABELS.split("|") for form in (name[0], name[0].upper())})
-)
-_NO_LABEL = rf"(?:(?![*_Ss\u017f\u212a{_FIRSTS}])|(?!{_LABEL}))"
+
+
+def _begins_like(labels: str) -> str:
+    """A pattern for a mark or the first two letters of a label, which most lines do not have."""
+    pairs: dict[str, str] = {}
+    for name in sorted(labels.split("|")):
+        pairs[name[0]] = pairs.get(name[0], "") + name[1]
+    parts = (f"[{_forms(first)}][{_forms(seconds)}]" for first, seconds in pairs.items())
+    return rf"(?=[*_]|{'|'.join(parts)})"
+
+
+def _forms(letters: str) -> str:
+    """The letters in both cases, with what else is the same without case."""
+    forms = {form for letter in letters for form in (letter, letter.upper())}
+    alike = {"s": "\u017f", "k": "\u212a", "i": "\u0130\u0131"}
+    return "".join(sorted(forms | {*"".join(alike.get(letter, "") for letter in letters)}))
+
+
+_STATUS = rf"{_begins_like(STATUS_LABELS)}[*_]{{0,3}}(?i:{STATUS_LABELS})"
+_LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}"
+_LABEL = rf"{_begins_like(_LABELS)}[*_]{{0,3}}(?i:{_LABELS})"
+_NO_LABEL = rf"(?!{_LABEL})"
 _TITLE = (
     rf"(?=\S){_NO_LABEL}{_PLAIN_CHARACTERS}(?:{_PLAIN_MARK}{_PLAIN_CHARACTERS})*+"
     rf"(?:{_END}|(?:(?:{_NO_STATE}|{_PLAIN_MARK}){_PLAIN_CHARACTERS})++(?<=[\w.,;!?)\"'`]){_END})"
@@ -93,7 +109,9 @@ _ITEM = re.compile(
     rf"{_MARKER} \[([ xX])\] [ \t]*+([^\r\n]*+)\r?\n?"
     rf"((?:[ \t]+[^ \t\r\n][^\n]*+\n?)*+)(?:[ \t]*\r?\n)*+"
 )
-_WORDS = rf"[*_]{{0,3}}(?i:acceptance|done|blocked|needs|severity|status|{CRITERIA_LABELS})"
+_WORDS = (
+    rf"[*_]{{0,3}}(?i:acceptance|done|blocked|needs|severity|{STATUS_LABELS}|{CRITERIA_LABELS})"
+)
 _SIMPLE_LINE = re.compile(
     # An item with a box and any text, else an item or more text that begins with a letter.
     rf"([ ]{{2,}}+)([-*+][ ])?(?(2)(?:\[([ xX])\] )?+)(?!{_WORDS})(?(3)(?=\S)|(?=[^\W\d_]))"
@@ -240,13 +258,19 @@ def _words_in(text: str) -> str:
 def _row_class(row: PlanItemDraft) -> RowClass | None:
     if row.box is not None:
         return None
-    return RowClass.STEP if STEP_NAME.match(row.text.lower()) else RowClass.ANY
+    is_step = row.is_part or STEP_NAME.match(row.text.lower()) is not None
+    return RowClass.STEP if is_step else RowClass.ANY
 
 
 def _class_of(heading: PlanItemDraft) -> HeadingClass:
     name = heading.section.name
     if name is None and heading.is_signed:
-        return HeadingClass.SIGNED
+        return HeadingClass.REMARKED if heading.mark is None else HeadingClass.SIGNED
+    if name is HeadingClass.STEP and heading.is_signed:
+        return HeadingClass.REMARKED_STEP
+    if not may_be_task(heading):
+        is_counted = COUNTED.match(heading.text) is not None
+        return HeadingClass.COUNTED if is_counted else HeadingClass.PLAIN
     if name is None and not has_state(heading):
         return HeadingClass.LISTED
     if name is None:
@@ -264,12 +288,15 @@ STATED = frozenset(
         HeadingClass.SIGNED,
         HeadingClass.STATED_TASK,
         HeadingClass.STATED_STEP,
+        HeadingClass.REMARKED,
+        HeadingClass.REMARKED_STEP,
     }
 )
 """The classes of the headings that say their state."""
 
 
-_SURE = STATED - {HeadingClass.SIGNED}
+_SURE = STATED - {HeadingClass.SIGNED, HeadingClass.REMARKED, HeadingClass.REMARKED_STEP}
+_UNNAMED = frozenset({HeadingClass.PLAIN, HeadingClass.COUNTED})
 _SETTLED = TICKS | {"-"}
 _TASKS = SectionKind.TASKS
 _NO_LISTS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
@@ -385,7 +412,7 @@ class PlanBlock:
     @property
     def has_items(self) -> bool:
         """Whether it has list items or headings that could be tasks, none of them plain."""
-        return bool(self._items)
+        return any(item.kind is not TaskKind.HEADING or may_be_task(item) for item in self._items)
 
     def read_in(self, context: PlanContext) -> BlockReading:
         """Parse it as part of a plan; the same object if nothing has changed for it."""
@@ -415,6 +442,8 @@ class PlanBlock:
                 continue
             its_class = _class_of(item)
             is_open = with_signs and item.written_state not in SETTLED_STATES
+            if its_class in _UNNAMED:
+                continue
             if its_class not in STATED or (its_class is HeadingClass.SIGNED and is_open):
                 yield item
 
@@ -434,7 +463,8 @@ class PlanBlock:
     def named_items(self, kind: TaskKind) -> Iterator[NamedItem]:
         """Its headings or rows, to be compared by their words."""
         for item in self._items:
-            if item.kind is kind and (words := _words_in(item.text)):
+            is_named = kind is not TaskKind.HEADING or may_be_task(item)
+            if item.kind is kind and is_named and (words := _words_in(item.text)):
                 yield NamedItem(words, is_open=item.written_state not in SETTLED_STATES)
 
     def _narrow(self, context: PlanContext) -> PlanContext:

@@ -176,7 +176,9 @@ def _find_work(placed: Sequence[PlacedBlock], context: PlanContext) -> _Work:
     return _Work(
         frozenset(occupied),
         frozenset((level, shape) for level, shape in shapes if shape),
-        is_idle=not (context.has_box or context.has_criteria or is_open),
+        is_idle=not (
+            context.has_box or context.has_criteria or context.has_stated_steps or is_open
+        ),
     )
 
 
@@ -207,7 +209,7 @@ def _unread(
         for item in reversed(tuple(reading.block.named_headings(with_signs=context.has_signs))):
             section = item.section
             is_list = section.kind not in _NO_TASKS
-            is_in_table = context.has_step_rows and section.name is HeadingClass.STEP
+            is_in_table = context.has_stated_steps and section.name is HeadingClass.STEP
             if is_list and section not in occupied and not (section.is_done or is_in_table):
                 unread.append((first + item.line, section.title))
                 occupied.update(_with_parents(section))
@@ -230,7 +232,7 @@ def _unread_lines(
                 _may_be_missed(item, context, direct)
                 or work.may_be_in(item.section)
                 or _may_be_listed(item, begun)
-                or _is_named(item)
+                or (_is_named(item) and not context.has_stated_steps)
             ):
                 yield first + item.line, item.section
 

@@ -64,6 +64,14 @@ class HeadingClass(Enum):
     """It has a state and is named like a task, so that those beside it are tasks, too."""
     STATED_STEP = auto()
     """The same for a part of the work."""
+    REMARKED = auto()
+    """It has a state only in words at its end: ``Parser (M, done)``."""
+    COUNTED = auto()
+    """It begins with a word and a number: with others like it, a task where nothing else is one."""
+    PLAIN = auto()
+    """It says nothing of itself, and is a task beside two or more of those."""
+    REMARKED_STEP = auto()
+    """It is a part of the work, with a state only in words at its end: ``Phase 1 (done)``."""
     LISTED = auto()
     """It is numbered, directly in a section for tasks: ``### 1. …`` below ``## To do``."""
     TASK = auto()
@@ -99,6 +107,8 @@ class HeadingSection:
     """True for the title, for optional sections, for ``Phase 1`` and the like, and for plain parts
     of ``Implementation steps`` and the like: without any box in the plan, numbered items directly
     below are tasks."""
+    lists_steps: bool = False
+    """True below ``Changes`` and the like, whose bullets are tasks where nothing else is one."""
     in_task_file: bool = False
     """True below a title such as ``TODO``, which counts only without any box in the plan."""
     has_criteria: bool = False
@@ -156,6 +166,7 @@ def open_section(
         or words.holds_steps
         or words.is_optional
         or (is_plain and name is None and _is_divided(parent)),
+        lists_steps=words.lists_steps,
         has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
         in_task_file=name is not HeadingClass.TASK
         and (parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS)),
@@ -183,7 +194,7 @@ def goes_with_backlog(section: HeadingSection) -> bool:
 def _is_divided(section: HeadingSection) -> bool:
     """Whether it holds steps by its whole name, such as ``Proposed fixes``, also in its parts."""
     while section.parent is not None and section.level > 1:
-        if _normalise(section.title) in STEP_SECTIONS:
+        if _normalise(section.title) in STEP_SECTIONS or section.name is HeadingClass.STEP:
             return True
         if not section.holds_steps:
             return False
@@ -237,6 +248,7 @@ class _TitleWords(NamedTuple):
     is_done: bool | None
     """None where they give no state."""
     holds_steps: bool
+    lists_steps: bool
     has_criteria: bool
     name: HeadingClass | None
 
@@ -280,7 +292,7 @@ _DONE = re.compile(
     rf"(?:recently |already )?(?:completed?|done|finished|archived?){_THINGS}"
     r"|(?:completed?|done|finished|shipped|delivered) (?:in|on|at|for|as of|this|last) .*"
 )
-_TICKET = re.compile(r"\W*[A-Z][A-Z0-9]{1,9}-[0-9]{1,5}(?=\s*(?:[:\u2013\u2014]|-\s|\Z))")
+_TICKET = re.compile(r"\W*[A-Z][A-Z0-9]{1,9}-[0-9]{1,5}(?=\s*(?:[:|\u00b7\u2013\u2014]|-\s|\Z))")
 """A heading that begins with an id: ``BUG-003 — …``."""
 _NO_TICKET = re.compile(r"\W*(?:ADR|RFC|ISO|UTF|SHA|AES|GPT|CVE|PEP|FR|NFR|REQ|AC|SC|DEC|UC)-")
 """Ids of what is no work: decisions, requirements, standards."""
@@ -306,7 +318,9 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
     if kind is SectionKind.PLAIN and priority is not None:
         kind = SectionKind.TASKS
     is_optional = (
-        _is_optional(title, optional_sections) or OUT_OF_SCOPE.fullmatch(words) is not None
+        _is_optional(title, optional_sections)
+        or any(read_state(remark) is TaskState.SKIPPED for remark in _remarks(title))
+        or OUT_OF_SCOPE.fullmatch(words) is not None
     )
     bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS).lower()
     return _TitleWords(
@@ -315,6 +329,7 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         is_optional,
         _read_done(title, kind),
         STEPS.match(bare) is not None or words in STEP_SECTIONS,
+        words in STEP_SECTIONS,
         CRITERIA.fullmatch(words) is not None,
         _read_name(title),
     )

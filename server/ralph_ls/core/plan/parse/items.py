@@ -71,6 +71,8 @@ class PlanItemDraft:
     """True for a label until a text or a nested item follows it."""
     is_signed: bool = False
     """True for a heading whose state is an emoji in front, and nothing else."""
+    is_part: bool = False
+    """True for a row of a table of the parts of the work: with a column ``Phase``."""
     is_for_tasks: bool | None = None
     """Whether the bold label above its list, such as ``**Tasks:**``, says that it holds tasks."""
     label: str = ""
@@ -100,7 +102,10 @@ def read_field(text: str) -> ItemField | None:
     found = _FIELD.match(text)
     if found is None:
         return None
-    name = CRITERIA_FIELD if found["label"] is not None else found["name"].lower()
+    if found["name"] is not None:
+        name = found["name"].lower()
+    else:
+        name = "status" if found["label"] is None else CRITERIA_FIELD
     return ItemField(name, fold_whitespace(found["value"]))
 
 
@@ -187,9 +192,15 @@ CRITERIA_LABELS = (
     "|критерии успеха|kryteria akceptacji|kryteria sukcesu|acceptatiecriteria|succescriteria"
 )
 """Labels below which the criteria of a task are, as a pattern, in lower case."""
+STATUS_LABELS = (
+    "status|状态|狀態|状態|ステータス|상태|zustand|statut|état|estado|situação|статус|состояние"
+    "|toestand|trạng thái|stato|durum"
+)
+"""Labels of the state of a task, as a pattern, in lower case."""
 _FIELD = re.compile(
-    rf"[*_]{{0,3}}(?:(?P<label>{CRITERIA_LABELS})|(?P<name>blocked by|needs|severity|status))"
-    r"[*_]{0,3}[ \t]*(?(label)[:：]|:)[*_]{0,3}(?P<value>.*)",  # noqa: RUF001
+    rf"[*_]{{0,3}}(?:(?P<label>{CRITERIA_LABELS})|(?P<status>{STATUS_LABELS})"
+    r"|(?P<name>blocked by|needs|severity))"
+    r"[*_]{0,3}[ \t]*(?(name):|[:：])[*_]{0,3}(?P<value>.*)",  # noqa: RUF001
     re.IGNORECASE | re.DOTALL,
 )
 _DESCRIPTION = re.compile(

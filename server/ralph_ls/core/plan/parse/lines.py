@@ -134,7 +134,7 @@ def _find_box(line: str, at: int) -> tuple[int, int] | None:
     found = _BOX.match(line, at + 2 if line.startswith("**[", at) else at)
     if found is None:
         return None
-    mark = found[1].strip()
+    mark = found[1].strip("\ufe0f \t")
     follows = line[found.end() : found.end() + 1]
     if follows and not follows.isspace():
         is_box = found[1] != "" and mark in {"", "x", "X"} and follows not in "([:"

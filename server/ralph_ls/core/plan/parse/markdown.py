@@ -43,6 +43,7 @@ from ralph_ls.core.plan.parse.headings import (
 )
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
+from ralph_ls.core.plan.parse.section_words import COUNTED
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
 from ralph_ls.protocol.task_words import TaskState
 
@@ -259,25 +260,48 @@ class _Known(NamedTuple):
         a state only where no other emoji decorates headings and there are no boxes. None of that
         depends on whether a box is ticked: a tick would make others appear or vanish.
         """
-        stated = STATED & self.others.keys()
+        stated = self._stated_headings()
+        wanted = {HeadingClass.LISTED}
+        if self.has_box:
+            wanted |= {name for name, beside in _BESIDE.items() if beside in stated}
+        elif stated or self.others.keys().isdisjoint(RowClass):
+            wanted |= self._named_headings(stated)
+        return frozenset(stated | (wanted & self.others.keys()))
+
+    def _stated_headings(self) -> set[HeadingClass]:
+        """Those whose states count; with boxes, and where they are no pattern, not every one."""
+        stated = set(STATED & self.others.keys())
         if self.has_box or self.totals.ornaments >= _ORNATE:
             stated -= {HeadingClass.SIGNED}
-        wanted = {HeadingClass.LISTED}
-        if not self.has_box and not stated and not self.others.keys().isdisjoint(RowClass):
-            return frozenset(wanted & self.others.keys())
-        if not self.has_box:
-            is_task = HeadingClass.TASK in self.others
-            wanted.add(HeadingClass.TASK if is_task else HeadingClass.STEP)
-        else:
-            wanted |= {name for name, beside in _BESIDE.items() if beside in stated}
-        return frozenset(stated | (wanted & self.others.keys()))
+        if self.has_box or self.others[HeadingClass.REMARKED] < _PATTERN:
+            stated -= {HeadingClass.REMARKED}
+        return stated - {HeadingClass.REMARKED_STEP} if self.has_box else stated
+
+    def _named_headings(self, stated: Collection[HeadingClass]) -> set[HeadingClass]:
+        """Those that may be tasks without a state, in a plan without boxes."""
+        wanted = {HeadingClass.TASK if HeadingClass.TASK in self.others else HeadingClass.STEP}
+        is_alone = not stated and self.others.keys().isdisjoint(_ALONE)
+        if HeadingClass.REMARKED in stated:
+            wanted |= {HeadingClass.PLAIN, HeadingClass.COUNTED}
+        elif is_alone and not self.totals.listed:
+            wanted.add(HeadingClass.COUNTED)
+        return wanted
 
 
 _ORNATE = 2
 """So many headings with other emoji make those in front decoration."""
+_STATED_STEPS = frozenset(
+    {HeadingClass.STATED_TASK, HeadingClass.STATED_STEP, HeadingClass.REMARKED_STEP}
+)
+_PATTERN = 2
+"""So many headings with a state in words make those beside them tasks."""
+_BY_PATTERN = frozenset({HeadingClass.REMARKED, HeadingClass.PLAIN, HeadingClass.COUNTED})
+_ALONE = frozenset({HeadingClass.TASK, HeadingClass.STEP, HeadingClass.LISTED})
+"""Where there are headings of these classes, those that only count something are none."""
 _BESIDE = {
     HeadingClass.TASK: HeadingClass.STATED_TASK,
     HeadingClass.STEP: HeadingClass.STATED_STEP,
+    HeadingClass.REMARKED_STEP: HeadingClass.STATED_STEP,
 }
 
 
@@ -371,7 +395,9 @@ def _context_of(
         has_lists=known.totals.listed > 0,
         has_signs=known.has_box and known.totals.ornaments < _ORNATE,
         has_criteria=0 < known.totals.boxes == known.totals.criteria,
-        has_step_rows=RowClass.STEP in known.others,
+        has_stated_steps=RowClass.STEP in known.others
+        or bool(classes & _STATED_STEPS and not known.has_box),
+        has_rows=not known.others.keys().isdisjoint(RowClass),
         is_flat=not known.totals.headed,
     )
     if not classes:
@@ -394,12 +420,41 @@ def _named_sections(
     """The sections of the headings of these classes, the last one first."""
     found = [one for block in reversed(blocks) for one in reversed(block.headings)]
     around = {section.parent for section, its_class in found if its_class in _BESIDE.values()}
+    of_a_pattern = _sections_of_a_pattern(found, classes, blocks)
     return [
         section
         for section, its_class in found
         if its_class in classes
+        and (its_class not in _BY_PATTERN or section in of_a_pattern)
         and (not known.has_box or its_class not in _BESIDE or _is_beside(section, around))
     ]
+
+
+def _sections_of_a_pattern(
+    found: Sequence[tuple[HeadingSection, HeadingClass]],
+    classes: Collection[HeadingClass],
+    blocks: Sequence[PlanBlock],
+) -> Collection[HeadingSection]:
+    """The headings that are tasks for others like them: counted, or beside states in words."""
+    if HeadingClass.REMARKED in classes:
+        divided = {block.leave[-1].parent for block in blocks}
+        leaves = [(section, its_class) for section, its_class in found if section not in divided]
+        remarked = {section.parent for section, one in leaves if one is HeadingClass.REMARKED}
+        return {section for section, _ in leaves if section.parent in remarked}
+    return _counted_sections([section for section, _ in found])
+
+
+def _counted_sections(sections: Sequence[HeadingSection]) -> Collection[HeadingSection]:
+    """The headings that begin with the same word and a number as others of their level."""
+    words = [(section, word) for section in sections if (word := _counted_word(section))]
+    counts = Counter((section.level, word) for section, word in words)
+    return {section for section, word in words if counts[section.level, word] >= _PATTERN}
+
+
+def _counted_word(section: HeadingSection) -> str | None:
+    """The word of ``Commit 01: …``."""
+    found = COUNTED.match(section.title)
+    return None if found is None else found[1].lower()
 
 
 def _is_beside(section: HeadingSection, around: Collection[HeadingSection | None]) -> bool:

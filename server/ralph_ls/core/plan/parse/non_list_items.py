@@ -24,6 +24,7 @@ from ralph_ls.core.plan.parse.section_words import (
 )
 from ralph_ls.core.plan.parse.state_words import (
     OPEN_BOX_SIGNS,
+    StateRemark,
     closing_remark,
     find_remark,
     find_sign,
@@ -43,6 +44,8 @@ class TableColumns:
     """What the title is about; a part of the work is named by both."""
     state: int | None
     priority: int | None
+    has_parts: bool = False
+    """Whether each row is a part of the work: a phase, a milestone."""
 
 
 class TableRow(NamedTuple):
@@ -65,7 +68,9 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
         return None
     names = [head[begin:end].strip(" \t*_`").lower() for begin, end in cells_of(head)]
     title, detail = _first(names, TITLE_COLUMNS), _first(names, DETAIL_COLUMNS)
-    if title is None and (part := _first(names, PART_COLUMNS)) is not None:
+    part = _first(names, PART_COLUMNS)
+    has_parts = title is None and part is not None
+    if has_parts:
         title = part
     elif title is None:
         title, detail = detail, None
@@ -76,6 +81,7 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
         detail=detail,
         state=_first(names, STATE_COLUMNS),
         priority=_first(names, PRIORITY_COLUMNS),
+        has_parts=has_parts,
     )
 
 
@@ -170,6 +176,9 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
     if found is not None:
         box, mark = found[2].strip(), found.span(2)
         title = f"{found[1]}{title[found.end() :]}"
+    elif "[" in title and (behind := _BOX_BEHIND.search(title)) is not None:
+        box, mark = behind[1].strip(), behind.span(1)
+        title = f"{title[: behind.start()].rstrip()} {title[behind.end() :].lstrip()}".rstrip()
     elif not is_of_one_stage(title) and (mark := find_sign(title)) is not None:
         begins, ends = find_remark(title) or mark
         is_signed = begins == 0 and section.name is None and not NUMBERED.match(title[ends:])
@@ -180,7 +189,8 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
     elif (tag := _find_state_tag(title)) is not None:
         mark, written_state = tag
         title = title[: mark[0] - 1].rstrip(" \t*_")
-    elif section.name in _NAMED_TASKS and (remark := closing_remark(title)) is not None:
+    elif (remark := _find_remark_in_words(title, section)) is not None:
+        is_signed = section.name in _GUESSED_WITH_WORDS
         written_state, title = remark.state, title[: remark.start]
     return PlanItemDraft(
         line=line.number,
@@ -210,7 +220,22 @@ def _find_state_tag(title: str) -> tuple[tuple[int, int], TaskState] | None:
     return None if tag is None or remark is None else (tag.span(1), remark.state)
 
 
-_NAMED_TASKS = frozenset({HeadingClass.TASK, HeadingClass.LISTED})
+_GUESSED_WITH_WORDS = frozenset({None, HeadingClass.STEP})
+"""Headings that state words at their end make tasks only in a plan without boxes."""
+
+
+def _find_remark_in_words(title: str, section: HeadingSection) -> StateRemark | None:
+    """A state in words at the end; where the heading has no name, no ``- next`` or ``: open``."""
+    remark = closing_remark(title) if _OPENS_REMARK.search(title) is not None else None
+    if remark is not None and has_tag(title):
+        return None
+    if remark is None or section.name is not None or title[remark.start :].strip()[:1] in _OPENERS:
+        return remark
+    return None if remark.state is TaskState.TODO else remark
+
+
+_OPENS_REMARK = re.compile(r"[(\[\uff08\u3010:\uff1a|\u2013\u2014-]")
+_OPENERS = frozenset("([\uff08\u3010")
 
 
 def has_state(heading: PlanItemDraft) -> bool:
@@ -218,6 +243,11 @@ def has_state(heading: PlanItemDraft) -> bool:
     if heading.box is not None or heading.written_state is not None:
         return True
     return has_tag(heading.text)
+
+
+def may_be_task(heading: PlanItemDraft) -> bool:
+    """Whether a heading may be a task by its own words or a line below, not by those beside it."""
+    return heading.section.name is not None or heading.is_described or has_state(heading)
 
 
 def has_tag(text: str) -> bool:
@@ -252,11 +282,13 @@ def row_item(
         mark=row.mark,
         written_state=row.written_state,
         severity=row.priority,
+        is_part=columns.has_parts,
         end_line=line.number,
     )
 
 
 _BOX = re.compile(r"((?:[0-9.]+\s+)?)\[([ xX~!-]?)\]\s+(?=\S)")
+_BOX_BEHIND = re.compile(r"(?<=\s)`?\[([ xX~!-])\]`?(?=\s|\Z)")
 _STATE_TAG = re.compile(r"(?<=\s)[*_]{0,3}\[([^\[\]]{2,40})\][*_ \t]*\Z")
 _TAG = re.compile(
     r"~~\S.*~~|\[\s*(?:done|completed?|wip|in[ _-]progress|to-?do|pending|blocked\b[^\[\]]*)\s*\]",

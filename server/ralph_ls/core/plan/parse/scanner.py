@@ -60,12 +60,12 @@ from ralph_ls.core.plan.parse.lines import (
 )
 from ralph_ls.core.plan.parse.non_list_items import (
     TableColumns,
-    has_state,
     heading_item,
+    may_be_task,
     read_columns,
     row_item,
 )
-from ralph_ls.core.plan.parse.state_words import OPEN_BOX_SIGNS
+from ralph_ls.core.plan.parse.state_words import OPEN_BOX_SIGNS, box_mark
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
 
@@ -146,7 +146,7 @@ class _Scan:
         "findings",
         "frames",
         "heading",
-        "heading_at",
+        "heading_line",
         "is_for_tasks",
         "items",
         "label",
@@ -191,8 +191,8 @@ class _Scan:
         """Those with an unknown one."""
         self.heading: PlanItemDraft | None = None
         """The heading above the lines, if its words allow that it is a task."""
-        self.heading_at = 0
-        """Its index among the items, if it is one."""
+        self.heading_line = -2
+        """The line of the last heading."""
         self.is_for_tasks: bool | None = None
         """Whether the last label in the section says that it holds tasks."""
         self.label = ""
@@ -254,10 +254,15 @@ class _Scan:
             content = self.frames[-1].content if self.frames else line.column
         else:
             content = line.column if self.paragraph_line == line.number - 1 else 0
-        if line.column < content + CODE_INDENT:
+        if line.column < content + CODE_INDENT or self._is_list_below_heading(line):
             return False
         self.code_column = content + CODE_INDENT
         return True
+
+    def _is_list_below_heading(self, line: MarkdownLine) -> bool:
+        """Whether an indented line is the first item of a list, which writers indent like that."""
+        is_below = self.heading_line == line.number - 1 and not self.frames
+        return is_below and find_marks(line.text) is not None
 
     def _take_text(self, line: MarkdownLine) -> None:
         """Take a line outside blocks by the kind that its first character gives."""
@@ -303,7 +308,7 @@ class _Scan:
             self._open_item(line, begin, column=column, content=content)
         column, begin = content, marks.starts[-1]
         content = advance_column(content, line.text[begin : marks.contents[-1]])
-        box = None if marks.box is None else line.text[slice(*marks.box)].strip()
+        box = None if marks.box is None else box_mark(line.text[slice(*marks.box)])
         text = line.text[marks.text :]
         self._open_item(
             line, begin, column=column, content=content, box=box, mark=marks.box, text=text
@@ -355,16 +360,15 @@ class _Scan:
             bare = title.rstrip("#")
             has_closing = not bare or bare.endswith((" ", "\t"))
             self._close_heading(self.last_line)
+            self.heading_line = line.number
             self._enter_section(level=level, title=bare.rstrip(" \t") if has_closing else title)
             if self.sections[-1].may_be_task:
                 self._open_heading(line, bare.rstrip(" \t") if has_closing else title)
 
     def _open_heading(self, line: MarkdownLine, title: str) -> None:
-        """Record a heading that is a task if it has a state, perhaps from a line below."""
+        """Record a heading that may be a task, perhaps by a state in a line below."""
         self.heading = heading_item(line, title, self.sections[-1])
-        self.heading_at = len(self.items)
-        if self.sections[-1].name is not None or has_state(self.heading):
-            self.items.append(self.heading)
+        self.items.append(self.heading)
 
     def _update_heading(self, text: str, item: PlanItemDraft | None = None) -> None:
         """Update the heading with the state or criterion in a line or an item below it."""
@@ -374,21 +378,15 @@ class _Scan:
         found = read_field(text)
         if found is None and (part := read_status_part(text)) is not None:
             found = ItemField("status", text[slice(*part)])
-        is_known = self.items[self.heading_at : self.heading_at + 1] == [heading]
         if _is_among_tasks(heading) and describes_task(text):
             heading.is_described = True
-            self.items[self.heading_at : self.heading_at + is_known] = [heading]
-            is_known = True
         if found is None:
             heading.takes_criteria = heading.takes_criteria and item is not None
-            if item is not None and heading.takes_criteria and is_known:
+            if item is not None and heading.takes_criteria and may_be_task(heading):
                 add_criterion(heading, item)
             return
-        had_state = heading.written_state is not None
         heading.takes_criteria = False
         note_field(heading, found)
-        if heading.written_state is not None and not had_state and not is_known:
-            self.items.insert(self.heading_at, heading)
 
     def _close_heading(self, last_line: int) -> None:
         if self.heading is not None:

@@ -1,4 +1,4 @@
-"""Section words: what headings of sections and columns say of what is below, in eleven languages.
+"""Section words: what headings of sections and columns say of what is below, in fourteen languages.
 
 A heading is compared as a whole, in lower case and without marks, numbers and remarks.
 """
@@ -47,6 +47,10 @@ TASKS = _names(
     "następne kroki|kolejne kroki|w toku|otwarte zadania|bieżące zadania|nadchodzące zadania",
     "taken|takenlijst|openstaande taken|open taken|te doen|nog te doen|volgende stappen",
     "actiepunten|vervolgstappen|in uitvoering|resterende taken|resterend werk",
+    "da fare|attività|compiti|prossimi passi|attività rimanenti|elenco attività|cose da fare",
+    "yapılacaklar|yapılacak|görevler|görev listesi|sonraki adımlar|kalan görevler|kalan işler",  # noqa: RUF001
+    "việc cần làm|cần làm|công việc|danh sách công việc|nhiệm vụ|các bước tiếp theo|còn lại",
+    "bước tiếp theo|việc còn lại|đang làm",
 )
 
 DONE = _names(
@@ -62,6 +66,8 @@ DONE = _names(
     "zakończone|zrobione|ukończone|wykonane|gotowe|zrealizowane|zakończone zadania",
     "ukończone zadania|wykonane zadania",
     "gedaan|klaar|afgerond|voltooid|gereed|afgeronde taken|voltooide taken",
+    "completato|completati|completate|fatto|tamamlananlar|tamamlandı|yapılanlar|bitenler",  # noqa: RUF001
+    "đã xong|đã hoàn thành|hoàn thành|đã làm|xong",
 )
 
 PROGRESS = _names(
@@ -153,7 +159,7 @@ NO_WORK = re.compile(
     r"|statistics|stats|coverage|estimates?|metrics|tally|priorities|numbering|commentary"
     r"|left-|next\.?js|quick start|next session"
     r"|bugs? fixed|fix(?:es)? (?:applied|made)|all tasks|every task|not)\b"
-    r"|优先级|统计|说明|格式|规则|依赖|顺序|工作量|優先度|凡例|形式|우선순위|형식|통계",
+    r"|优先级|统计|说明|概述|概要|개요|现状|总结|汇总|サマリー|まとめ|요약|格式|规则|依赖|顺序|工作量|優先度|凡例|形式|우선순위|형식|통계",
     re.IGNORECASE,
 )
 """Words in headings that are about work, and hold none."""
@@ -210,7 +216,7 @@ STEP_SECTIONS = _names(
     "implementation phases|implementation plan|implementation roadmap|implementation sequence",
     "implementation stages|implementation steps|migration plan|migration steps|order of work",
     "phases|roadmap|project roadmap|product roadmap|development roadmap|stages|steps",
-    "work plan|changes|changes needed|changes required|fixes",
+    "work plan|changes|key changes|proposed implementation|changes needed|changes required|fixes",
     "fixes needed|fixes required|planned changes|planned fixes|proposed changes|proposed fixes",
     "modifications|modifications needed|modifications required|planned modifications",
     "proposed modifications|recommended fixes|required changes|required fixes",
@@ -264,6 +270,16 @@ STEP_NAME = re.compile(
 )
 """Those that hold tasks elsewhere, but are tasks themselves where nothing else is one."""
 
+COUNTED = re.compile(
+    r"\W*(?=[^\W\d_]{2,20}[ #-]{0,2}[0-9])"
+    r"(?!(?:option|question|risk|decision|scenario|example|alternative|appendix|rule|principle"
+    r"|figure|finding|requirement|assumption|note|table|chapter|section|lesson|tip|faq|version"
+    r"|python|node|layer|level|case|type|class|year|adr|rfc|approach|tenet|pillar|insight|fact)s?\b)"
+    r"([^\W\d_]{2,20})[ #-]{0,2}[0-9]{1,3}[a-z]?(?=\s*(?:[:.)—–·]|-\s))",  # noqa: RUF001
+    re.IGNORECASE,
+)
+"""Beginnings of headings that count what is to be done: ``Commit 01: …``."""
+
 NUMBERED = re.compile(r"\W*(?:[0-9]+\.[0-9]+|[0-9]{1,3}[.)、](?=\s|[^\W0-9]))")
 """Beginnings of headings that divide one of those, and of a section for tasks."""
 
@@ -299,6 +315,7 @@ TITLE_COLUMNS = _names(
     "과제명|과제|작업명|タスク名|任务名|任务名称|工具",
     "задача|название|задание|функция|требование|шаг|zadanie|nazwa|funkcja|krok|tytuł|wymaganie",
     "taak|naam|stap|actie|functie",
+    "attività|compito|funzionalità|görev|iş|özellik|công việc|nhiệm vụ|tính năng|hạng mục|cụm|việc",
 )
 PART_COLUMNS = _names(
     "stage|phase|milestone|module|component|阶段|模块|里程碑|ステップ|フェーズ|단계|etapa|fase|hito",
@@ -314,6 +331,7 @@ STATE_COLUMNS = _names(
     "status|state|done|done?|complete|completed|progress|状态|狀態|进度|状態|進捗|状況|상태|진행",
     "stand|zustand|état|statut|estado|situação",
     "статус|состояние|готово|прогресс|stan|postęp|gotowe|voortgang|toestand|gereed",
+    "stato|durum|trạng thái|tiến độ",
 )
 PRIORITY_COLUMNS = _names(
     "priority|prio|severity|优先级|優先級|優先度|우선순위|priorität|priorité|prioridad|prioridade",

@@ -1,4 +1,4 @@
-"""State words: the words and signs that give a state where a plan has no box, in eleven languages.
+"""State words: the words and signs of states where a plan has no box, in fourteen languages.
 
 They are in ``Status:`` lines, in columns of tables, behind the words of an item and in headings
 such as ``### 1.1 🟢 Parser``. A word has precedence over a sign; unknown words give no state. A
@@ -90,15 +90,38 @@ def closing_remark(text: str) -> StateRemark | None:
     found = _CLOSING.search(text, skipped)
     if found is None or is_of_one_stage(text):
         return None
-    words = next(part for part in found.groups() if part is not None)
+    state = _state_behind(next(part for part in found.groups() if part is not None))
+    if state is None and found[1] is not None:
+        state = _state_among(found[1])
+    return None if state is None else StateRemark(found.start(), state)
+
+
+def _state_behind(words: str) -> TaskState | None:
     share = _SHARE.search(words)
     bare = _DETAIL.sub("", words)
     if _DONE_BEHIND.search(bare) is not None:
-        return StateRemark(found.start(), TaskState.DONE)
+        return TaskState.DONE
     if _WORDS.match(_fold(bare)) is not None and _ONLY_WORDS.fullmatch(_fold(bare)) is None:
         return None
-    state = read_state(words if share is not None else bare)
-    return None if state is None else StateRemark(found.start(), state)
+    return read_state(words if share is not None else bare)
+
+
+def _state_among(words: str) -> TaskState | None:
+    """The state in ``L, done`` or ``done; 2 days``: beside it are only short remarks."""
+    parts = [part.strip() for part in _PARTS.split(words)]
+    if max(map(len, parts)) > _LONGEST_PART:
+        return None
+    return next((read_state(part) for part in parts if _is_only_words(part)), None)
+
+
+def _is_only_words(text: str) -> bool:
+    return _ONLY_WORDS.fullmatch(_fold(text)) is not None
+
+
+def box_mark(content: str) -> str:
+    """What the content of a box means in the usual marks: ``x`` for ``✅``, ``~`` for ``⏳``."""
+    bare = content.strip("\ufe0f \t")
+    return _MARK_OF_STATE.get(_STATE_OF_SIGN.get(bare, TaskState.SKIPPED), bare)
 
 
 def is_of_one_stage(text: str) -> bool:
@@ -213,6 +236,27 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _BLOCKED: "geblokkeerd|wacht|wachtend|gepauzeerd",
         _SKIPPED: "overgeslagen|geannuleerd|uitgesteld|vervallen|afgewezen",
     },
+    "Italian": {
+        _DONE: "completato|completata|fatto|fatta|finito|finita|implementato|implementata|risolto",
+        _BEGUN: "in corso|in lavorazione|iniziato|iniziata|parziale|parzialmente",
+        _TODO: "da fare|da completare|da iniziare|pianificato|pianificata|aperto|aperta|in attesa",
+        _BLOCKED: "bloccato|bloccata|sospeso|sospesa",
+        _SKIPPED: "saltato|annullato|annullata|rimandato|rimandata|rinviato|scartato",
+    },
+    "Turkish": {
+        _DONE: "bitti|tamamlandı|tamamlandi|yapıldı|yapildi|çözüldü",  # noqa: RUF001
+        _BEGUN: "sürüyor|devam ediyor|devam eden|yapılıyor|başladı|kısmen",  # noqa: RUF001
+        _TODO: "bekliyor|yapılacak|yapilacak|planlandı|başlanmadı|hayır|açık",  # noqa: RUF001
+        _BLOCKED: "engellendi|beklemede",
+        _SKIPPED: "iptal|ertelendi|atlandı|vazgeçildi",  # noqa: RUF001
+    },
+    "Vietnamese": {
+        _DONE: "xong|hoàn thành|đã xong|đã hoàn thành|đã làm|đã sửa|đã đóng",
+        _BEGUN: "đang làm|đang thực hiện|đang tiến hành|đang xử lý|một phần",
+        _TODO: "chưa làm|chưa|cần làm|chưa bắt đầu|kế hoạch|mở",
+        _BLOCKED: "bị chặn|tạm dừng",
+        _SKIPPED: "hoãn|bỏ qua|hủy|huỷ|đã hủy|đã huỷ|không làm",
+    },
 }
 """The words of each language, by state; the first one is written where an edit needs one."""
 
@@ -226,6 +270,7 @@ _SIGNS = {
 OPEN_BOX_SIGNS = "⬜◻☐🔲"
 """Those that nobody uses as decoration."""
 _STATE_OF_SIGN = {sign: state for state, signs in _SIGNS.items() for sign in signs}
+_MARK_OF_STATE = {_DONE: "x", _BEGUN: "~", _TODO: "", _BLOCKED: "!"}
 _SIGN = re.compile(f"([{''.join(_STATE_OF_SIGN)}])\ufe0f?")
 _REMARK = re.compile(rf"\({_SIGN.pattern}[^()]*\)")
 
@@ -253,7 +298,8 @@ _WORDS = re.compile(rf"[^\w]*({_ANY_WORD})")
 _ONLY_WORDS = re.compile(rf"[^\w]*(?:{_ANY_WORD})[^\w]*(?:{_ANY_WORD})?[^\w]*")
 _LONGEST_REMARK = 80
 _MARKS = str.maketrans("", "", "*`'\u2019")
-_SHARE = re.compile(r"([0-9]{1,3})(?:\.[0-9]+)? ?%")
+_SHARE = re.compile(r"([0-9]{1,3})(?:\.[0-9]+)? ?%(?!\s*(?!of\b|complete|done|fertig)[^\W\d_])")
+"""How much of a task is done; not ``90 % coverage``."""
 _TICKED = re.compile(r"\[[xX]\]")
 _OPEN_BOX = re.compile(r"[\s*_`]*\[ ?\][\s*_`]*")
 _CLOSING = re.compile(
@@ -265,6 +311,8 @@ _BOLD_THEN_SIGN = re.compile(rf"(\*\*[^*]+\*\*)[\s:\u2013\u2014-]*{_SIGN.pattern
 _BOLD_THEN_WORD = re.compile(r"(\*\*[^*]+\*\*)\s*[*_]{0,3}\(([^(),;:\u2013\u2014]{2,30})[,;:)]")
 _OPENING = re.compile(r"[*_]{0,3}([^\s*_:：][^:：]{1,24})[:：]\s*(?=\S)")  # noqa: RUF001
 _DONE_BEHIND = re.compile(r"[^未没部分]已(?:完成|实现|修复|解决|上线|实施|关闭)\Z")
+_PARTS = re.compile(r"[,;，、]")  # noqa: RUF001
+_LONGEST_PART = 16
 _STAGE = re.compile(
     r"\b(?:plan(?:ning)?|design|spec(?:ification)?|research|analysis|scoping|requirements)s?"
     r" (?:is |are )?(?:complete[d]?|done|finished|approved|ready)\W*\Z",

@@ -31,7 +31,6 @@ from typing import NamedTuple
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
 from ralph_ls.core.plan.parse.headings import (
-    HeadingClass,
     HeadingSection,
     SectionKind,
     is_prose_label,
@@ -66,8 +65,10 @@ class PlanContext(NamedTuple):
     """An emoji in front of a heading may be a state, and is none, because there are boxes."""
     has_criteria: bool = False
     """All boxes are of criteria, which say when the work is done."""
-    has_step_rows: bool = False
-    """A table gives the states of the parts of the work, so that their numbered items have none."""
+    has_stated_steps: bool = False
+    """Headings or a table give the states of the parts of the work, so that lists describe them."""
+    has_rows: bool = False
+    """Rows of a table have states."""
     is_flat: bool = False
     """It has no heading, so that it is one list."""
 
@@ -213,16 +214,23 @@ def _is_asked(item: PlanItemDraft, context: PlanContext) -> bool:
 
 
 def _is_step(item: PlanItemDraft, context: PlanContext) -> bool:
-    """Whether a numbered item is a task by its section, in a plan without boxes."""
+    """Whether an item is a task by its section, in a plan without boxes.
+
+    Numbered ones in parts of the work and directly below the title; any below ``Changes`` and the
+    like, where nothing else in the plan is a task.
+    """
     section = item.section
-    if context.has_step_rows and section.name is HeadingClass.STEP:
+    if context.has_stated_steps or not section.holds_steps:
         return False
+    is_alone = not (context.has_lists or context.has_headings)
+    if section.lists_steps and is_alone and not context.has_rows:
+        return True
     is_chapter = section.level > 0 and not section.is_title
-    return item.is_numbered and section.holds_steps and (is_chapter or not context.has_lists)
+    return item.is_numbered and (is_chapter or is_alone)
 
 
 def _stated_sections(
-    items: Iterable[PlanItemDraft], context: PlanContext
+    items: Sequence[PlanItemDraft], context: PlanContext
 ) -> frozenset[HeadingSection]:
     """The sections without a meaning in which most items have a state.
 
@@ -236,7 +244,15 @@ def _stated_sections(
             continue
         if is_open and not _is_step(item, context):
             counts[item.section] += 1 if item_has_state(item) else -1
-    return frozenset(section for section, surplus in counts.items() if surplus > 0)
+    steps = {item.section for item in items if context.has_stated_steps and _is_stated_step(item)}
+    return frozenset(steps | {section for section, surplus in counts.items() if surplus > 0})
+
+
+def _is_stated_step(item: PlanItemDraft) -> bool:
+    """Whether an item gives its state in a part of the work, where lists have none otherwise."""
+    is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.parent is None
+    is_step = is_item and item.is_numbered and item.section.holds_steps
+    return is_step and bool(item.text) and item_has_state(item)
 
 
 def item_has_state(item: PlanItemDraft) -> bool:

@@ -105,7 +105,7 @@ def test_ticking_and_opening_again_leaves_the_text_as_it_was(
         return
     ticked = tried(lambda: task_edits.tick_task(text, task.id))
     if ticked is None:
-        assert task.kind is not TaskKind.ITEM
+        assert task.kind is not TaskKind.ITEM or task.title.startswith(":")
         return
     opened = tried(lambda: task_edits.untick_task(ticked, task.id))
     assert opened is not None

@@ -105,7 +105,7 @@ def test_a_heading_that_is_done_finishes_the_lines_below_it(heading: str, state:
 
 def test_the_state_of_a_heading_reaches_its_sub_headings() -> None:
     lines = ("# P", "## Phase 1 ✅", "### Step 1", "1. a", "### Step 2 (open)", "1. b")
-    assert shown(*lines) == ["done a", "todo b"]
+    assert shown(*lines) == ["done Step 1", "todo Step 2"]
 
 
 @pytest.mark.parametrize("before", ["# First\n\n", "## First\n\n", "1. first\n"])

@@ -1,4 +1,4 @@
-"""The words for states, in eleven languages."""
+"""The words for states, in fourteen languages."""
 
 from __future__ import annotations
 
