@@ -19,6 +19,7 @@ from ralph_ls.core.plan.parse.section_words import (
     FIX_PLANS,
     NOTES,
     NUMBERED,
+    OPEN_WORK,
     OUT_OF_SCOPE,
     PRESENT,
     PRIORITIES,
@@ -401,7 +402,7 @@ def _read_priority(title: str, words: str) -> Priority | None:
 
 
 def _read_kind(words: str) -> SectionKind:
-    if words in TASKS or words.endswith(TASKS_LAST_WORDS):
+    if words in TASKS or words.endswith(TASKS_LAST_WORDS) or OPEN_WORK.fullmatch(words):
         return SectionKind.TASKS
     if _DONE.fullmatch(words) or words in DONE:
         return SectionKind.DONE
