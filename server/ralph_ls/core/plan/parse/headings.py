@@ -166,7 +166,7 @@ def open_section(
         holds_steps=is_title
         or words.holds_steps
         or words.is_optional
-        or (is_plain and name is None and _is_divided(parent)),
+        or (is_plain and name is None and _ASKS.match(title) is None and _is_divided(parent)),
         lists_steps=words.lists_steps,
         has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
         in_task_file=name is not HeadingClass.TASK
@@ -297,6 +297,8 @@ _TICKET = re.compile(r"\W*[A-Z][A-Z0-9]{1,9}-[0-9]{1,5}(?=\s*(?:[:|\u00b7\u2013\
 """A heading that begins with an id: ``BUG-003 — …``."""
 _NO_TICKET = re.compile(r"\W*(?:ADR|RFC|ISO|UTF|SHA|AES|GPT|CVE|PEP|FR|NFR|REQ|AC|SC|DEC|UC)-")
 """Ids of what is no work: decisions, requirements, standards."""
+_ASKS = re.compile(r"\W*(?:why|how|what|when|where|which|who)\b", re.IGNORECASE)
+"""A heading that explains."""
 _NOTES = re.compile(
     r"(?:(?:implementation|additional|session|agent|developer|technical|general|other|important) )?"
     r"notes?(?: (?:for|from|on|to) .*)?"

@@ -149,7 +149,7 @@ WORK = re.compile(
     r"|pendientes?|próxim[oa]s|faltantes?|por hacer|tarefas|pendentes?|a fazer"
     r"|задач[аи]?|осталось|следующ\w+|сделать|zadania|następne|pozostał\w+|do zrobienia"
     r"|taken|volgende|nog te|openstaande)\b"
-    r"|待|任务|任務|未完|下一步|剩余|计划中|タスク|やること|残り?作業|残件|未対応|課題|予定|今後|立即|即将"
+    r"|待|后续|任务|任務|未完|下一步|剩余|计划中|タスク|やること|残り?作業|残件|未対応|課題|予定|今後|立即|即将"
     r"|할 일|남은|작업|예정|다음",
     re.IGNORECASE,
 )
@@ -183,6 +183,7 @@ PRESENT = re.compile(r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status
 
 PROSE_LAST_WORDS = (
     " completion notes",
+    " questions",
     "guideline",
     "guidelines",
     "conventions",
