@@ -40,6 +40,20 @@ describe("the plan", () => {
     ]);
   });
 
+  test("counts a task as done that is merged into the branch of a parallel run", () => {
+    const merged = task({ id: "a", title: "One", merged: true, words: "merged into r" });
+    const [before, after] = [[merged, task({ id: "b", title: "Two" })], [merged]].map((tasks) =>
+      planNodes(withTasks(...tasks)),
+    );
+    assert.deepEqual(outline(before ?? []), [
+      ["High Priority 1/2", [["1 done ", ["One|merged into r"]], "Two|"]],
+    ]);
+    assert.deepEqual(outline(after ?? []), [["High Priority 1/1", ["One|merged into r"]]]);
+    const [row] = [...byId(after ?? []).values()].filter(({ kind }) => kind === "task");
+    assert.equal(row?.icon?.name, "git-merge");
+    assert.equal(row.spoken, "One, merged, merged into r");
+  });
+
   test("without headings stands under its priorities, else by itself", () => {
     const nodes = planNodes(
       withTasks(

@@ -40,6 +40,7 @@ export function task(changes: Partial<TaskRow> = {}): TaskRow {
     blocks: false,
     skipped: false,
     canBlock: true,
+    merged: false,
     words: "",
     ...changes,
   };

@@ -4148,6 +4148,8 @@ export interface TaskRow {
   readonly blocks: boolean;
   /** Of a parallel run: number of the lane that has it. */
   readonly lane?: number;
+  /** Of a parallel run: it is done on the run's branch, and still open in this file. */
+  readonly merged: boolean;
   /** The user wants it skipped for as long as the run lasts. */
   readonly skipped: boolean;
   /** Whether the plan can say that it is blocked, by an edit of its text. */

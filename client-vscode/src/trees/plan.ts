@@ -26,7 +26,7 @@ export function planNodes(folder: FolderSnapshot | undefined): readonly Node[] {
   return groups.flatMap<Node>(({ name, tasks }) => {
     // VS Code keeps open what was open, by its id: a heading that is finished is another row, and
     // folded, with other rows in it, for a row that moves into a folded one is drawn for ever.
-    const end = name !== "" && tasks.every(({ state }) => state === "done") ? "#finished" : "";
+    const end = name !== "" && tasks.every(isDone) ? "#finished" : "";
     const children = tasks.map((task) => taskNode(folder, rows, task, ids, end));
     return name === "" ? children : [groupNode(folder, name, children, ids, end)];
   });
@@ -53,8 +53,8 @@ function groupNode(
   ids: Set<string>,
   end: string,
 ): GroupNode {
-  const finished = children.filter(({ task }) => task.state === "done");
-  const left = children.filter(({ task }) => task.state !== "done");
+  const finished = children.filter(({ task }) => isDone(task));
+  const left = children.filter(({ task }) => !isDone(task));
   const done = finished.length;
   const id = unique(ids, `${folder.uri}#group:${name}${end}`);
   return {
@@ -124,6 +124,11 @@ function taskNode(
   };
 }
 
+/** Done in the file that is open here, or on the branch of a parallel run. */
+function isDone({ state, merged }: TaskRow): boolean {
+  return state === "done" || merged;
+}
+
 function headingOf(task: TaskRow): string {
   return task.section !== "" ? task.section : (task.priority ?? "");
 }
@@ -141,6 +146,9 @@ function stateWords(task: TaskRow): string {
   }
   if (task.skipped) {
     return t("skipped in this run");
+  }
+  if (task.merged) {
+    return t("merged");
   }
   switch (task.state) {
     case "todo":
@@ -169,6 +177,9 @@ function taskIcon(task: TaskRow): NodeIcon {
   }
   if (task.inWork) {
     return { name: "sync", color: "charts.blue" };
+  }
+  if (task.merged) {
+    return { name: "git-merge", color: "testing.iconPassed" };
   }
   if (task.skipped && task.state !== "done") {
     return { name: "debug-step-over", color: "testing.iconSkipped" };

@@ -142,6 +142,8 @@ class TaskRow(TaskView):
     """The open blocker is about it."""
     lane: int | None = None
     """Of a parallel run: number of the lane that has it."""
+    merged: bool = False
+    """Of a parallel run: it is done on the run's branch, and still open in this file."""
     skipped: bool = False
     """The user wants it skipped for as long as the run lasts."""
     can_block: bool = True

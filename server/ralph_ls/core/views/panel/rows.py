@@ -55,7 +55,7 @@ from ralph_ls.protocol.run.events import (
 from ralph_ls.protocol.run.iteration_events import IterationEvent
 from ralph_ls.protocol.run.report import AgentFailure, Report, Usage
 from ralph_ls.protocol.run.state import LaneView
-from ralph_ls.protocol.run.values import Evidence, Mode, RollbackRecord
+from ralph_ls.protocol.run.values import Evidence, LaneState, Mode, RollbackRecord
 from ralph_ls.protocol.task_words import TaskState
 
 MAX_ROWS = 200
@@ -247,6 +247,7 @@ def _with_lane(context: DocumentContext, lane: LaneView | None, row: TaskRow) ->
     return row.model_copy(
         update={
             "lane": lane.lane,
+            "merged": lane.state is LaneState.MERGED,
             "in_work": context.live and lane.state in ACTIVE,
             "asks": question_of_lane(lane) is not None,
             "words": " · ".join(filter(None, (row.words.removeprefix("asks").lstrip(" ·"), words))),

@@ -322,6 +322,7 @@ def test_the_plans_tree_has_the_lanes() -> None:
     )
     assert (rows[CHOOSE].asks, rows[CHOOSE].words) == (True, "in lane 2: asks: SQLite or Postgres?")
     assert (rows[LETTER].in_work, rows[LETTER].words) == (False, f"merged into {BRANCH}")
+    assert [line for line, row in rows.items() if row.merged] == [LETTER]
     assert {row.lane for line, row in rows.items() if line not in {ROUND, CHOOSE, LETTER}} == {None}
 
 
