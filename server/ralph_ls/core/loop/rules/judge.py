@@ -4,7 +4,8 @@ A judge looks at work that is valid, before the gate (docs/rules.md#judge). Its 
 the evidence. Where it requests changes, the tasks are open again in the plan, and the next agent
 gets the reasons. A request that no task of the plan can carry, as for a request on GitHub, refuses
 every completion until a judge passes the work or the user overrules it. An undecided judge
-changes nothing, and is reported; what one that failed had to judge, the next one judges too. After ``max_rounds`` requests in a row the run is stuck.
+changes nothing, and is reported; what one that failed had to judge, the next one judges too.
+After ``max_rounds`` requests in a row the run is stuck.
 
 Nothing here starts a judge or edits a plan.
 """
