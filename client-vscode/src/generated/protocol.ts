@@ -1845,6 +1845,8 @@ export interface Judged {
   readonly verdict: JudgeVerdict;
   /** In its words; why there is no verdict, where it is undecided. */
   readonly reason: string;
+  /** It gave no verdict that counts, so the next judge has its tasks too. */
+  readonly failed: boolean;
   /** What it wants changed, at most fifty. */
   readonly changes: readonly RequestedChange[];
   readonly agent: string;
