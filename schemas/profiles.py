@@ -13,11 +13,11 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ralph_ls.core.loop.profile_table import profile_table
 from ralph_ls.core.setup.settings import duration_text
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import to_bytes, to_seconds
 from schemas.docstrings import member_docstrings, plain
+from schemas.profile_table import profile_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,7 @@ from ralph_ls.editor.lsp.codec import make_converter
 from ralph_ls.editor.lsp.framing import FrameReader
 from ralph_ls.editor.lsp.language_server import RalphLanguageServer
 from ralph_ls.editor.push import diagnostics
+from ralph_ls.editor.registration import FeatureContext
 from ralph_ls.editor.worktree.reviews import Reviews
 from ralph_ls.editor.worktree.snapshot import WorkspaceSnapshot
 from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
@@ -213,8 +214,14 @@ class InProcessEditor:
         self._came = asyncio.Event()
         self._frames = FrameReader()
         self._number = 0
+        context = FeatureContext(
+            server=self.server,
+            workspaces=self.views,
+            documents=self.documents,
+            options=lambda: self.options,
+        )
         for register in ALL:
-            register(self.server, self.views, self.documents, lambda: self.options)
+            register(context)
         self.server.protocol.attach(self, end=lambda _code: None, watch=lambda _pid: None)
 
     # ------------------------------------------------------------------- what the server sees of it

@@ -64,6 +64,13 @@ class Cluster:
         ).returncode:
             assert self._server.poll() is None, (self.folder / "log").read_text()
 
+    def query(self, sql: str, database: str = "ralph") -> str:
+        """What a statement returns, as its owner."""
+        words = ["psql", "-X", "-h", str(self.folder), "-U", "ralph", "-d", database, "-Atc", sql]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
     def kill(self) -> None:
         """End it as a crash would, with everything below it."""
         assert self._server is not None

@@ -99,13 +99,13 @@ def test_a_worker_takes_no_task_of_a_newer_protocol(fleet: FleetProject) -> None
     database = fleet.folder / "machines" / "desk" / "fleet" / "fleet.sqlite"
     assert Path(database).stat().st_mode & 0o077 == 0
     with sqlite3.connect(database) as connection:
-        connection.execute("update ralph_fleet_runs set protocol = 2, version = '9.9'")
+        connection.execute("update ralph_fleet_runs set protocol = 9, version = '9.9'")
         connection.execute("update ralph_fleet_tasks set state = 'waiting'")
     connection.close()
 
     fleet.start_worker("desk")
     log = fleet.folder / "desk.log"
-    while "protocol 2" not in (log.read_text() if log.exists() else ""):
+    while "protocol 9" not in (log.read_text() if log.exists() else ""):
         assert fleet.workers["desk"].poll() is None, log.read_text()
     fleet.stop_workers()
 

@@ -173,5 +173,7 @@ def settle(fleet: FleetProject, killer: Killer) -> None:
             return
         if states[FleetTaskState.PARKED]:
             fleet.ralph("retry")
-        assert time.monotonic() < deadline, (SEED, killer.done, status)
+        left = "SELECT * FROM dbos.workflow_status WHERE status <> 'SUCCESS'"
+        late = time.monotonic() > deadline
+        assert not late, (SEED, killer.done, status, killer.cluster.query(left))
         time.sleep(0.5)

@@ -1845,6 +1845,8 @@ export interface Judged {
   readonly verdict: JudgeVerdict;
   /** In its words; why there is no verdict, where it is undecided. */
   readonly reason: string;
+  /** It gave no verdict that counts, so the next judge has its tasks too. */
+  readonly failed: boolean;
   /** What it wants changed, at most fifty. */
   readonly changes: readonly RequestedChange[];
   readonly agent: string;
@@ -2423,6 +2425,8 @@ export const MERGE_PROBLEMS = [
   "validation",
   /** Files of the lane have conflict markers. */
   "unresolved",
+  /** The lane's commits lack the tick in the plan: its agent left work uncommitted. */
+  "uncommitted",
   /** The branch cannot be moved: its history is another one, or files are in the way. */
   "branch",
 ] as const;

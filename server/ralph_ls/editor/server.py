@@ -37,6 +37,7 @@ from ralph_ls.editor.features import (
 )
 from ralph_ls.editor.lsp.language_server import RalphLanguageServer
 from ralph_ls.editor.push import diagnostics
+from ralph_ls.editor.registration import FeatureContext
 from ralph_ls.editor.requests import commands
 from ralph_ls.editor.worktree.workspaces import Workspaces
 from ralph_ls.protocol.version import SCHEMA_VERSION
@@ -183,8 +184,11 @@ def make_server(*, now: Callable[[], datetime], read_only: bool = False) -> Ralp
     _register_subscriptions(desk)
     _register_history(desk)
     _register_setup(desk)
+    context = FeatureContext(
+        server=server, workspaces=workspaces, documents=documents, options=desk.settings.options
+    )
     for register in FEATURES:
-        register(server, workspaces, desk.documents, desk.settings.options)
+        register(context)
     return server
 
 

@@ -6,7 +6,7 @@ import re
 import shlex
 from datetime import time
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -17,8 +17,12 @@ FLEET_FILE = "fleet.toml"
 
 DATABASE_VARIABLE = "RALPH_FLEET_DATABASE"
 
-FLEET_PROTOCOL = 1
-"""Version of what workers of one fleet have to agree about; a worker takes no newer one."""
+FLEET_PROTOCOL = 2
+"""Version of what workers of one fleet have to agree about; a worker takes no newer one.
+
+1: all of it but releases. 2: a repository may have `release = "tag"` or `"published"`. A run has
+the lowest version that has what it uses, so that older workers take part in it while they can.
+"""
 
 
 class FleetTaskState(StrEnum):
@@ -41,6 +45,18 @@ class FleetTaskState(StrEnum):
     """It needs its user: `ralph fleet retry TASK`."""
     DROPPED = "dropped"
     """The plan no longer has it as an open task."""
+
+
+class FleetRelease(StrEnum):
+    """When a merged task lets tasks of other repositories start that depend on it."""
+
+    MERGE = "merge"
+    """At once."""
+    TAG = "tag"
+    """When a tag of its repository's remote has its commits; `release_tags` says which tags."""
+    PUBLISHED = "published"
+    """When the branch that work starts from has its commits on the remote, as after `ralph fleet
+    publish`."""
 
 
 class FleetRunState(StrEnum):
@@ -102,6 +118,10 @@ class FleetRepository(_Table):
     """Limit for each attempt at a task."""
     max_duration: Duration | None = None
     """Limit for each attempt at a task, such as `2h`."""
+    release: FleetRelease = FleetRelease.MERGE
+    """When tasks of other repositories may start that depend on tasks of this one."""
+    release_tags: str = Field(default="v*", pattern=r"^[A-Za-z0-9*?][A-Za-z0-9._/*?+-]{0,99}$")
+    """Which tags count with `release = "tag"`, such as `v*` or `release/?.0`."""
     max_failures: int = Field(default=3, ge=1)
     """After so many parked tasks in a row the repository starts no more: the fleet's breaker."""
     check_secrets: bool = True
@@ -132,6 +152,15 @@ class FleetRepository(_Table):
                 "workers push each task's commits to its url; allow that with push = true"
             )
         return self
+
+    @property
+    def protocol(self) -> int:
+        """The lowest version of workers that have what these settings need."""
+        return 1 if self.release is FleetRelease.MERGE else 2
+
+    def stored(self) -> dict[str, Any]:
+        """What the database keeps: older workers do not know newer settings, so only those set."""
+        return self.model_dump(mode="json", exclude={"approved"}, exclude_defaults=True)
 
     @property
     def opening_hours(self) -> tuple[time, time] | None:
@@ -189,6 +218,10 @@ class FleetTaskView(WireModel):
     """Why it is parked, what it asks, or why its last merge was refused."""
     commit: str | None = None
     """Where the branch was after its merge."""
+    released: str | None = None
+    """The tag or branch that released it to tasks of other repositories that wait for that."""
+    unreleased: str | None = None
+    """What a merged task lacks that tasks of other repositories wait for."""
 
 
 class WaitingTask(WireModel):

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from ralph_ls.engine.fleet import durable
 from ralph_ls.engine.fleet.database import (
+    REPOSITORIES,
     WORKERS,
     database_errors,
     dbos_address,
@@ -242,6 +243,15 @@ def test_the_status_names_what_is_waited_for_and_open_breakers(
     assert tasks["web#3"].waits_for == ("api#1",)
     assert tasks["api#2"].waits_for == ("api#1",)
     assert status.workers[0].labels == ("linux",)
+
+
+def test_settings_of_a_newer_version_are_refused_in_words(started: Ledger) -> None:
+    kept = {"path": "/api", "flavour": "mint"}
+    with started.engine.begin() as connection:
+        connection.execute(sa.update(REPOSITORIES).values(settings=kept))
+
+    with pytest.raises(RalphError, match=r"api .* \(flavour\); update ralph here"):
+        status_of(started, "sqlite://")
 
 
 def test_the_status_without_a_run_has_workers_alone(ledger: Ledger, roster: Roster) -> None:

@@ -2,80 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ralph_ls.engine.fleet.database import make_tables, open_engine
-from ralph_ls.engine.fleet.ledger import Ledger
 from ralph_ls.engine.fleet.leftovers import forget_run, remove_leftovers
-from ralph_ls.engine.fleet.merge import merge_task
-from ralph_ls.engine.fleet.mirror import Mirror, RefMoved, lane_name, ref_word, work_ref
-from ralph_ls.engine.fleet.place import WorkerPlace
-from ralph_ls.engine.fleet.planning import plan_fleet
-from ralph_ls.engine.fleet.roster import Roster
+from ralph_ls.engine.fleet.mirror import Mirror, RefMoved, lane_name, ref_word
 from ralph_ls.engine.parallel.lane_worktree import make_lane
 from ralph_ls.engine.run.lease import write_lease
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.fleet import FleetRunState
-from ralph_ls.store.project.fleet_file import load_fleet
 from tests.engine.project_builder import git
 from tests.fleet.fleet_project import FleetProject
-
-
-class Merging:
-    """A fleet of one repository whose first task was pushed by its worker and is to be merged."""
-
-    def __init__(self, project: FleetProject, *, text: str = "A\n", name: str = "A.txt") -> None:
-        self.remote = project.repository(
-            "api", ["Task A", "Task B"], files={"x.txt": "base\n"}, remote=False
-        )
-        engine = open_engine(f"sqlite:///{project.folder / 'fleet.sqlite'}")
-        make_tables(engine)
-        self.ledger = Ledger(engine)
-        self.run = plan_fleet(load_fleet(project.file), self.ledger, os.environ)
-        Roster(engine).join("w1", [], "1.0")
-        self.place = WorkerPlace(
-            worker="w1", ledger=self.ledger, environment=dict(os.environ), lease_seconds=30
-        )
-        self.mirror = self.place.repository(self.run, "api").mirror
-        self.ledger.release(self.run)
-        (self.turn,) = self.ledger.open_turns(self.run)
-        self.task = self.turn.task
-        taken = self.ledger.take(self.run, self.task, 1, "w1")
-        assert taken is not None
-        self.epoch: int = taken["epoch"]
-        self.tree = project.folder / "work"
-        git(self.remote, "worktree", "add", "-q", "--detach", str(self.tree), "main")
-        self.head = self.commit(name, text)
-        self.ref = work_ref(self.run, "api", taken["id"], self.epoch)
-        self.mirror.fetch()
-        git(self.remote, "update-ref", self.ref, self.head)
-        assert self.ledger.pushed(self.run, self.task, self.epoch, self.head)
-        assert self.ledger.finished(self.run, self.task, self.epoch)
-
-    def commit(self, name: str, text: str) -> str:
-        (self.tree / name).write_text(text)
-        plan = self.tree / "@fix_plan.md"
-        plan.write_text(plan.read_text().replace("[ ] Task A", "[x] Task A"))
-        git(self.tree, "add", "-A")
-        git(self.tree, "commit", "-qm", "Task A")
-        return git(self.tree, "rev-parse", "HEAD").strip()
-
-    def merge(self) -> dict[str, Any]:
-        row = self.ledger.task(self.run, self.task)
-        assert row is not None
-        merge_task(self.place, self.run, self.task, row["turn"])
-        after = self.ledger.task(self.run, self.task)
-        assert after is not None
-        return dict(after)
-
-    def branch(self) -> list[str]:
-        """Subjects of the branch that is merged into, the oldest first."""
-        return git(self.remote, "log", "--reverse", "--format=%s", "main..ralph/fleet").splitlines()
+from tests.fleet.merging import Merging
 
 
 @pytest.fixture
@@ -142,7 +82,7 @@ class TestMerge:
         after = merging.merge()
 
         assert after["state"] == "parked"
-        assert "is gone from" in after["message"]
+        assert "no longer is at" in after["message"]
 
 
 def test_a_conflict_sends_the_task_back_with_a_note(project: FleetProject) -> None:
@@ -207,7 +147,7 @@ class TestMirror:
         git(merging.tree, "checkout", "-q", "--detach", "main")
         git(merging.tree, "commit", "-q", "--allow-empty", "-m", "Elsewhere")
         git(merging.tree, "push", "-q", ".", "HEAD:refs/heads/ralph/fleet")
-        merging.mirror.fetch_ref(merging.ref)
+        merging.mirror.fetch_task(merging.ref.rpartition("/")[0])
 
         with pytest.raises(RefMoved):
             merging.mirror.push(merging.head, "refs/heads/ralph/fleet")

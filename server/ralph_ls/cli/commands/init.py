@@ -358,15 +358,9 @@ def init_hooks(
     if not as_json:
         _show_difference(name, file, difference)
     writes = not is_there and not dry_run and (yes or not as_json)
-    if writes and not yes:
-        if not sys.stdin.isatty():
-            raise UsageError(
-                "nothing was written: init --hooks needs a terminal to ask in, or --yes"
-            )
-        if not typer.confirm("Write this?", default=True):
-            print_text("Nothing was written")
-            raise typer.Exit(1)
     if writes:
+        if not yes:
+            _confirm_writing()
         with EngineLock(place.worktree.git_dir):
             write_files(root, [file])
     if not as_json and writes:
@@ -383,6 +377,15 @@ def init_hooks(
         already_there=is_there,
         notes=(where.note,) if where.note else (),
     )
+
+
+def _confirm_writing() -> None:
+    """Ask in the terminal; raises ``typer.Exit`` for a no, ``UsageError`` where there is none."""
+    if not sys.stdin.isatty():
+        raise UsageError("nothing was written: init --hooks needs a terminal to ask in, or --yes")
+    if not typer.confirm("Write this?", default=True):
+        print_text("Nothing was written")
+        raise typer.Exit(1)
 
 
 def _place_of(agent: str) -> HookPlace:

@@ -148,6 +148,22 @@ class LiveRenderer:
         table.add_column(style="dim", no_wrap=True)
         table.add_column()
         table.add_row("Phase", _phase(state))
+        self._add_deadline(table, state)
+        for lane, task, doing in lane_rows(state, zone=self._clock.local().tzinfo):
+            name = f"Lane {lane}" if lane.isdigit() else "Parked"
+            table.add_row(name, Text(escape_control_chars(f"{task} · {doing}")))
+        if is_parallel(state.config):
+            self._add_plan(table, state)
+        else:
+            table.add_row("Task", _task(state))
+            self._add_plan(table, state)
+            table.add_row("Breaker", _breaker(state))
+            table.add_row("Tests", _tests(state))
+        self._add_totals(table, state)
+        return Group(Text("─" * 40, style="dim"), table, *self._footer())
+
+    def _add_deadline(self, table: Table, state: RunState) -> None:
+        """When a wait is over, or else when the agent is stopped at the latest."""
         if state.until is not None and state.phase is Phase.WAITING:
             table.add_row("Waits", _wait(state, state.until, self._clock))
         elif (until := deadline(state)) is not None:
@@ -157,27 +173,6 @@ class LiveRenderer:
             if agent is not None and (who := worker_words(state.config, agent.agent, agent.model)):
                 ends = f"{who}; {ends}"
             table.add_row("Agent", Text(escape_control_chars(ends)))
-        for lane, task, doing in lane_rows(state, zone=self._clock.local().tzinfo):
-            name = f"Lane {lane}" if lane.isdigit() else "Parked"
-            table.add_row(name, Text(escape_control_chars(f"{task} · {doing}")))
-        if is_parallel(state.config):
-            self._add_plan(table, state)
-            self._add_totals(table, state)
-            return Group(Text("─" * 40, style="dim"), table, *self._footer())
-        started = None if state.current is None else state.current.started
-        attempt, title = attempt_words(state), "-"
-        if started is not None and started.task is not None:
-            title = with_mode(escape_control_chars(started.task.title), started.mode)
-        table.add_row("Task", Text(f"{title} · {attempt}" if attempt else title))
-        self._add_plan(table, state)
-        breaker = state.breaker
-        words = Text(BREAKER_WORDS[breaker.state], style=BREAKER_STYLES[breaker.state])
-        if breaker.state is not BreakerState.CLOSED:
-            words.append(f"  {escape_control_chars(breaker.reason)}", style="")
-        table.add_row("Breaker", words)
-        table.add_row("Tests", _tests(state))
-        self._add_totals(table, state)
-        return Group(Text("─" * 40, style="dim"), table, *self._footer())
 
     @staticmethod
     def _add_plan(table: Table, state: RunState) -> None:
@@ -224,6 +219,22 @@ def _wait(state: RunState, until: datetime, clock: SystemClock) -> Text:
     zone = clock.local().tzinfo
     words = wait_words(state.phase_reason, until, since=state.phase_since, zone=zone)
     return Text(f"{words.lstrip(': ')}, {left_words(until, clock.now())} left")
+
+
+def _task(state: RunState) -> Text:
+    started = None if state.current is None else state.current.started
+    attempt, title = attempt_words(state), "-"
+    if started is not None and started.task is not None:
+        title = with_mode(escape_control_chars(started.task.title), started.mode)
+    return Text(f"{title} · {attempt}" if attempt else title)
+
+
+def _breaker(state: RunState) -> Text:
+    breaker = state.breaker
+    words = Text(BREAKER_WORDS[breaker.state], style=BREAKER_STYLES[breaker.state])
+    if breaker.state is not BreakerState.CLOSED:
+        words.append(f"  {escape_control_chars(breaker.reason)}", style="")
+    return words
 
 
 def _tests(state: RunState) -> Text:

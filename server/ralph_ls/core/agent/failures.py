@@ -367,6 +367,21 @@ def process_failure(
     if exit_event is None or exit_event.stopped or exit_event.overspent:
         return None
     final = with_stated_failure(final)
+    known = _known_failure(final, exit_event, has_result=has_result)
+    if known is not None:
+        return known
+    is_silent = not final.text.strip()
+    if final.failed or (exit_event.exit_code != 0 and not has_result):
+        return _unnamed_failure(final, stderr, is_silent=is_silent)
+    if is_silent and not has_result:
+        return Failure(kind=AgentFailure.NO_OUTPUT, text=NO_OUTPUT)
+    return None
+
+
+def _known_failure(
+    final: AgentResult, exit_event: AgentExited, *, has_result: bool
+) -> Failure | None:
+    """A failure that the engine caused, or that the agent or the system names."""
     if exit_event.timed_out:
         return Failure(kind=AgentFailure.TIMED_OUT)
     if exit_event.idle:
@@ -377,11 +392,11 @@ def process_failure(
         return Failure(kind=final.failure, text=final.why)
     if exit_event.signal is not None or (final.failed and exit_event.exit_code in _BY_SIGNAL):
         return Failure(kind=AgentFailure.KILLED, text=final.why)
-    is_silent = not final.text.strip()
-    has_failed = final.failed or (exit_event.exit_code != 0 and not has_result)
-    if not has_failed:
-        is_nothing = is_silent and not has_result
-        return Failure(kind=AgentFailure.NO_OUTPUT, text=NO_OUTPUT) if is_nothing else None
+    return None
+
+
+def _unnamed_failure(final: AgentResult, stderr: str, *, is_silent: bool) -> Failure:
+    """A failure that nothing named: standard error may know a better kind than a crash."""
     if final.failure is AgentFailure.CRASHED and (turns := _line_of(_OUT_OF_TURNS, stderr)):
         return Failure(kind=AgentFailure.MAX_TURNS, text=turns)
     refused = _refusal_in(stderr) if is_silent and final.session_id is None else None

@@ -41,16 +41,22 @@ def _texts_backwards(transcript: Iterable[str]) -> Iterator[str]:
         record = _record_of(line)
         if record.get("isSidechain") or record.get("type") not in {"assistant", "user"}:
             continue
-        message = record.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
-        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
         if record["type"] == "user":
             return
-        for block in reversed([block for block in blocks if isinstance(block, dict)]):
-            if block.get("type") == "tool_use":
-                return
-            if block.get("type") == "text" and isinstance(block.get("text"), str):
-                yield block["text"]
+        for block in reversed(_blocks_of(record)):
+            match block:
+                case {"type": "tool_use"}:
+                    return
+                case {"type": "text", "text": str(text)}:
+                    yield text
+
+
+def _blocks_of(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The blocks of a message; its content may also be one text."""
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    return [block for block in blocks if isinstance(block, dict)]
 
 
 def _record_of(line: str) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Schedule of a fleet: which of the waiting tasks may start beside those at work.
 
 Inside a repository the rules are those of a parallel run (``core.loop.parallel.schedule``). In
-addition a task waits for those of other repositories that it depends on, for a free lane of its
-repository, and for the repository's hours; a repository whose last tasks all failed starts no more
-(docs/rules.md#fleets).
+addition a task waits for those of other repositories that it depends on until they are merged and
+released, for a free lane of its repository, and for the repository's hours; a repository whose last
+tasks all failed starts no more (docs/rules.md#fleets).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC, datetime, time
 
 from ralph_ls.core.loop.lane_inputs import OpenTask
 from ralph_ls.core.loop.parallel.schedule import ready_tasks
-from ralph_ls.protocol.fleet import FleetTaskState
+from ralph_ls.protocol.fleet import FleetRelease, FleetTaskState
 
 AT_WORK = frozenset(
     {
@@ -39,6 +39,8 @@ class FleetTask:
     state: FleetTaskState
     foreign: frozenset[str] = frozenset()
     """Keys of the tasks of other repositories that it waits for."""
+    is_released: bool = False
+    """Whether what its repository releases with has been seen: a tag, or the published branch."""
 
     @property
     def key(self) -> str:
@@ -53,6 +55,7 @@ class RepositoryRules:
     max_failures: int = 3
     hours: tuple[time, time] | None = None
     """From when to when tasks may start; the second may be on the next day."""
+    release: FleetRelease = FleetRelease.MERGE
     failures: int = 0
     """How many of its tasks were parked in a row."""
 
@@ -75,23 +78,46 @@ def releasable(plan: FleetPlan, now: datetime) -> tuple[str, ...]:
 
     A key of another repository that no task has is taken as finished: it was done before.
     """
-    unmerged = {one.key for one in plan.tasks if one.state is not FleetTaskState.MERGED}
+    waited_for = unreleased(plan)
     return tuple(
         one.key
         for name, rules in plan.rules.items()
         if not rules.is_open and within_hours(rules.hours, now.time())
-        for one in _due_in([one for one in plan.tasks if one.repository == name], rules, unmerged)
+        for one in _due_in([one for one in plan.tasks if one.repository == name], rules, waited_for)
     )
 
 
+def unreleased(plan: FleetPlan) -> frozenset[str]:
+    """Keys of the tasks that do not let tasks of other repositories start yet."""
+    return frozenset(one.key for one in plan.tasks if not _is_released(one, plan))
+
+
+def awaited_releases(plan: FleetPlan) -> tuple[str, ...]:
+    """Keys of merged tasks whose release is all that a task of another repository lacks of them."""
+    wanted = {
+        key for one in plan.tasks if one.state is FleetTaskState.WAITING for key in one.foreign
+    }
+    return tuple(
+        one.key
+        for one in plan.tasks
+        if one.key in wanted and one.state is FleetTaskState.MERGED and not _is_released(one, plan)
+    )
+
+
+def _is_released(one: FleetTask, plan: FleetPlan) -> bool:
+    if one.state is not FleetTaskState.MERGED:
+        return False
+    return one.is_released or plan.rules[one.repository].release is FleetRelease.MERGE
+
+
 def _due_in(
-    own: Sequence[FleetTask], rules: RepositoryRules, unmerged: Collection[str]
+    own: Sequence[FleetTask], rules: RepositoryRules, waited_for: Collection[str]
 ) -> list[FleetTask]:
     """The tasks of one repository that get its free lanes."""
     by_id = {one.task.task.id: one for one in own}
     ready = [by_id[one.task.id] for one in _ready_in(own)]
     free = rules.lanes - sum(one.state in AT_WORK for one in own)
-    return [one for one in ready if not one.foreign.intersection(unmerged)][: max(0, free)]
+    return [one for one in ready if not one.foreign.intersection(waited_for)][: max(0, free)]
 
 
 def within_hours(hours: tuple[time, time] | None, now: time) -> bool:

@@ -372,6 +372,8 @@ class WorkJudged:
 
     verdict: JudgeVerdict
     reason: str = ""
+    failed: bool = False
+    """It gave no verdict that counts."""
     changes: tuple[RequestedChange, ...] = ()
     reopened: tuple[str, ...] = ()
     """Ids of the tasks that the plan has open again."""

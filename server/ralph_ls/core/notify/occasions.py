@@ -51,6 +51,8 @@ class Notification:
     """What happened; words of an agent, where it is a question, a blocker or a reason."""
     command: str = ""
     """What to type in the work tree; empty where nothing has to be typed."""
+    is_anywhere: bool = False
+    """Whether the command may be typed in any folder."""
     advice: str = ""
     """What to do before, in words."""
     options: tuple[str, ...] = ()

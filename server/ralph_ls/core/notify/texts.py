@@ -70,6 +70,8 @@ def body_of(outgoing: Outgoing, run: RunState) -> str:
 
 def command_line(found: Notification, run: RunState) -> str:
     """The command with the folder in which to type it; empty where there is none."""
+    if found.is_anywhere:
+        return found.command
     return f"cd {shlex.quote(run.workspace)} && {found.command}" if found.command else ""
 
 

@@ -180,13 +180,37 @@ class _Reading:
         head = literal_text(words[0])
         name = "" if head is None else posixpath.basename(head)
         rest = words[1:]
+        is_known = self._builtin(command, head, rest, depth) or self._program(
+            command, name, rest, depth
+        )
+        if not is_known and (
+            head is None or "/" in head or (is_started and _RUNS_SCRIPT.fullmatch(head))
+        ):
+            self._refer(words[:1], FileUse.PROGRAM, command.line)
+        if name in RUNNERS:
+            self.named.runners[name] = RUNNERS[name]
+        if not is_started:
+            self._start_others(command, name, rest, depth)
+
+    def _builtin(
+        self, command: ShellCommand, head: str | None, rest: Sequence[ShellWord], depth: int
+    ) -> bool:
+        """Whether the shell itself does it: reads a script, moves, or reads a text as commands."""
         if head in _SOURCE:
             self._refer(rest[:1], FileUse.SHELL, command.line)
         elif head in _MOVES:
             self.named.folders += [path for one in rest[:1] for path in self._paths(one) or ()]
         elif head in _READS_TEXT:
             self._read_words(rest, depth, command.line)
-        elif _SHELLS.fullmatch(name):
+        else:
+            return False
+        return True
+
+    def _program(
+        self, command: ShellCommand, name: str, rest: Sequence[ShellWord], depth: int
+    ) -> bool:
+        """Whether it is a program whose arguments name what it runs."""
+        if _SHELLS.fullmatch(name):
             self._shell(command, rest, depth)
         elif _INTERPRETERS.fullmatch(name):
             self._interpreter(command, name, rest)
@@ -194,12 +218,9 @@ class _Reading:
             self._refer([file], FileUse.PROGRAM, command.line)
         elif name in _MANAGERS and (script := _package_script(name, rest)) is not None:
             self.named.package_scripts.append(script)
-        elif head is None or "/" in head or (is_started and _RUNS_SCRIPT.fullmatch(head)):
-            self._refer(words[:1], FileUse.PROGRAM, command.line)
-        if name in RUNNERS:
-            self.named.runners[name] = RUNNERS[name]
-        if not is_started:
-            self._start_others(command, name, rest, depth)
+        else:
+            return False
+        return True
 
     def _start_others(
         self, command: ShellCommand, name: str, words: Sequence[ShellWord], depth: int
@@ -232,25 +253,31 @@ class _Reading:
             self.read(command.document, depth + 1, command.line + 1)
 
     def _interpreter(self, command: ShellCommand, name: str, words: Sequence[ShellWord]) -> None:
-        at = 0
-        takes_value = {"-W", "-X", *_LOADS}
-        while at < len(words) and (flag := literal_text(words[at]) or "").startswith("-"):
-            if flag == "-m":
-                self._module(words[at + 1 :], command)
-                return
-            if flag in _CODE:
-                return
-            if flag in _LOADS:
-                self._refer(words[at + 1 : at + 2], FileUse.PROGRAM, command.line)
-            at += 2 if flag in takes_value else 1
+        at = self._behind_flags(command, words)
+        if at is None:
+            return
         verb = literal_text(words[at]) if at < len(words) else None
         if name in {"deno", "bun"} and verb in {"run", "test", "x"}:
             at += 1
             if name == "bun" and not self._is_like_file(words[at : at + 1]):
                 self.named.runners[name] = RUNNERS[name]
-        if name in {"awk", "gawk", "jq"}:
-            return
-        self._refer(words[at : at + 1] or command.inputs, FileUse.PROGRAM, command.line)
+        if name not in {"awk", "gawk", "jq"}:
+            self._refer(words[at : at + 1] or command.inputs, FileUse.PROGRAM, command.line)
+
+    def _behind_flags(self, command: ShellCommand, words: Sequence[ShellWord]) -> int | None:
+        """Where the file of an interpreter is; None where a flag names a module or has the code."""
+        at = 0
+        takes_value = {"-W", "-X", *_LOADS}
+        while at < len(words) and (flag := literal_text(words[at]) or "").startswith("-"):
+            if flag == "-m":
+                self._module(words[at + 1 :], command)
+                return None
+            if flag in _CODE:
+                return None
+            if flag in _LOADS:
+                self._refer(words[at + 1 : at + 2], FileUse.PROGRAM, command.line)
+            at += 2 if flag in takes_value else 1
+        return at
 
     def _module(self, words: Sequence[ShellWord], command: ShellCommand) -> None:
         """``python -m`` runs another program by module name."""
@@ -294,13 +321,17 @@ class _Reading:
         """The word with the known values of its variables."""
         found: list[ShellWord] = [()]
         for part in word:
-            values = self._values.get(part.variable) if part.variable else None
-            if values is None or depth >= DEEPEST:
-                ways: list[ShellWord] = [(COMPUTED,) if part.variable else (part,)]
-            else:
-                ways = [one for value in values for one in self._alternatives(value, depth + 1)]
+            ways = self._ways(part, depth)
             found = [(*before, *way) for before in found for way in ways][:MOST_ALTERNATIVES]
         return found
+
+    def _ways(self, part: ShellPart, depth: int) -> list[ShellWord]:
+        if not part.variable:
+            return [(part,)]
+        values = self._values.get(part.variable)
+        if values is None or depth >= DEEPEST:
+            return [(COMPUTED,)]
+        return [one for value in values for one in self._alternatives(value, depth + 1)]
 
 
 def _starts(name: str) -> bool:

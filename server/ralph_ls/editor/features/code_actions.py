@@ -43,14 +43,11 @@ from ralph_ls.editor.lsp.errors import invalid_field
 from ralph_ls.editor.scheduling import run_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ralph_ls.core.views.document.controls import Control
     from ralph_ls.core.views.model.document_context import FileKind
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.registration import FeatureContext
     from ralph_ls.editor.worktree.reviews import ReviewedRollback
-    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.lsp.options import EditorOptions
+    from ralph_ls.editor.worktree.workspaces import WorkspaceView
 
 OWN_PREFIX = "ralph"
 """Of the server's own commands."""
@@ -60,14 +57,9 @@ TASK_KIND = "source.ralph.task"
 """Kinds of controls; what settles something that waits for the user is a quick fix."""
 
 
-def register(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],
-) -> None:
+def register(context: FeatureContext) -> None:
     """Answer requests for code actions."""
-    feature = _CodeActions(server, workspaces, documents, options)
+    server, feature = context.server, _CodeActions(context)
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -96,18 +88,12 @@ def register(
 class _CodeActions:
     """Finds what can be done in each kind of document."""
 
-    def __init__(
-        self,
-        server: RalphLanguageServer,
-        workspaces: Workspaces,
-        documents: LoopDocuments,
-        options: Callable[[], EditorOptions],
-    ) -> None:
-        self._server = server
-        self._workspaces = workspaces
-        self._documents = documents
-        self._options = options
-        self._pages = ProjectDocuments(server, workspaces, documents)
+    def __init__(self, context: FeatureContext) -> None:
+        self._server = context.server
+        self._workspaces = context.workspaces
+        self._documents = context.documents
+        self._options = context.options
+        self._pages = ProjectDocuments(context.server, context.workspaces, context.documents)
 
     async def find(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
         """The actions at the lines of ``params``; None where the document is none of ours."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.editor.documents.loop_documents import LoopDocuments
 from ralph_ls.editor.documents.project_documents import (
     ProjectContext,
     ProjectDocument,
@@ -15,13 +14,9 @@ from ralph_ls.editor.documents.project_documents import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ralph_ls.core.views.document.completions import Completion
     from ralph_ls.editor.lsp.conversion import PositionMapper
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
-    from ralph_ls.editor.worktree.workspaces import Workspaces
-    from ralph_ls.protocol.lsp.options import EditorOptions
+    from ralph_ls.editor.registration import FeatureContext
 
 _STEERING = re.compile(r"[\\$}]")
 """What means something in a snippet."""
@@ -39,13 +34,9 @@ KINDS = {
 }
 
 
-def register(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register(context: FeatureContext) -> None:
     """Answer requests for completions."""
+    server, workspaces, documents = context.server, context.workspaces, context.documents
     pages = ProjectDocuments(server, workspaces, documents)
 
     @server.feature(
@@ -114,13 +105,9 @@ def _item(one: Completion, line: int, columns: PositionMapper, number: int) -> t
     )
 
 
-def register_continuation(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register_continuation(context: FeatureContext) -> None:
     """Continue a checklist on a new line, where a client formats on type."""
+    server, workspaces, documents = context.server, context.workspaces, context.documents
     pages = ProjectDocuments(server, workspaces, documents)
 
     @server.feature(

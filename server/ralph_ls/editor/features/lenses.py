@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from ralph_ls.editor.documents.loop_documents import LoopDocuments
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot
 from ralph_ls.editor.lsp.conversion import display_capabilities
 from ralph_ls.editor.push.refresh import RefreshTracker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from ralph_ls.core.views.document.lenses import Lens
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.registration import FeatureContext
     from ralph_ls.editor.worktree.snapshot import WorkspaceSnapshot
-    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.editor.worktree.workspaces import WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
 
 OWN_PREFIX = "ralph"
@@ -32,14 +31,9 @@ OWN_PREFIX = "ralph"
 MINUTE = 60.0
 
 
-def register_lenses(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],
-) -> None:
+def register_lenses(context: FeatureContext) -> None:
     """Answer requests for lenses, and notify the client when they change."""
-    kept = _Lenses(server, workspaces, documents, options).kept
+    server, kept = context.server, _Lenses(context).kept
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def lenses(params: types.CodeLensParams) -> Sequence[types.CodeLens] | None:
@@ -49,20 +43,15 @@ def register_lenses(
 class _Lenses:
     """Knows which lenses the client has of each document that it shows."""
 
-    def __init__(
-        self,
-        server: RalphLanguageServer,
-        workspaces: Workspaces,
-        documents: LoopDocuments,
-        options: Callable[[], EditorOptions],
-    ) -> None:
-        self._workspaces = workspaces
-        self._documents = documents
-        self._options = options
+    def __init__(self, context: FeatureContext) -> None:
+        server = context.server
+        self._workspaces = context.workspaces
+        self._documents = context.documents
+        self._options = context.options
         self._timer: asyncio.TimerHandle | None = None
         self.kept = RefreshTracker(
-            workspaces,
-            documents,
+            context.workspaces,
+            context.documents,
             make=self._make,
             refresh=lambda: server.workspace_code_lens_refresh_async(None),
             can_refresh=lambda: display_capabilities(server.client_capabilities).lens_refresh,
@@ -144,24 +133,17 @@ def _command(lens: Lens, sight: DocumentSnapshot, options: EditorOptions) -> typ
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ralph_ls.core.views.document.lenses import Hint
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
-    from ralph_ls.editor.worktree.workspaces import Workspaces
     from ralph_ls.protocol.lsp.options import EditorOptions
 
 OPEN_COMMIT = "openCommit"
 """The command of the client when a hint is clicked (``commandPrefix``)."""
 
 
-def register_hints(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],
-) -> None:
+def register_hints(context: FeatureContext) -> None:
     """Answer requests for hints, and notify the client when they change."""
+    server, workspaces = context.server, context.workspaces
+    documents, options = context.documents, context.options
 
     async def make(uri: str) -> list[types.InlayHint] | None:
         place = workspaces.of_document(uri)

@@ -10,24 +10,15 @@ from urllib.parse import quote
 
 from lsprotocol import types
 
-from ralph_ls.editor.documents.loop_documents import LoopDocuments
 from ralph_ls.editor.documents.project_documents import ProjectContext, ProjectDocuments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
-    from ralph_ls.editor.worktree.workspaces import Workspaces
-    from ralph_ls.protocol.lsp.options import EditorOptions
+    from ralph_ls.editor.registration import FeatureContext
 
 
-def register(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register(context: FeatureContext) -> None:
     """Answer requests for links."""
+    server, workspaces, documents = context.server, context.workspaces, context.documents
     pages = ProjectDocuments(server, workspaces, documents)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)

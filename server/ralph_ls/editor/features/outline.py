@@ -10,17 +10,12 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.editor.documents.loop_documents import LoopDocuments
 from ralph_ls.editor.documents.project_documents import ProjectDocument, ProjectDocuments
 from ralph_ls.editor.lsp.conversion import PositionMapper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ralph_ls.core.views.document.structure import Symbol
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
-    from ralph_ls.editor.worktree.workspaces import Workspaces
-    from ralph_ls.protocol.lsp.options import EditorOptions
+    from ralph_ls.editor.registration import FeatureContext
 
 MOST = 500
 """Tasks that are found at once in all plans."""
@@ -31,13 +26,9 @@ SYMBOL_KINDS = {"section": types.SymbolKind.Namespace, "task": types.SymbolKind.
 Answer = list[types.DocumentSymbol] | list[types.SymbolInformation]
 
 
-def register_symbols(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register_symbols(context: FeatureContext) -> None:
     """Answer requests for symbols."""
+    server, workspaces, documents = context.server, context.workspaces, context.documents
     pages = ProjectDocuments(server, workspaces, documents)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
@@ -126,11 +117,7 @@ def _ability(client: types.ClientCapabilities) -> types.DocumentSymbolClientCapa
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
-    from ralph_ls.editor.worktree.workspaces import Workspaces
-    from ralph_ls.protocol.lsp.options import EditorOptions
+    pass
 
 FOLD_KINDS = {
     "comment": types.FoldingRangeKind.Comment,
@@ -139,13 +126,9 @@ FOLD_KINDS = {
 """What LSP has a word for."""
 
 
-def register_folds(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register_folds(context: FeatureContext) -> None:
     """Answer requests for folds."""
+    server, workspaces, documents = context.server, context.workspaces, context.documents
     pages = ProjectDocuments(server, workspaces, documents)
 
     @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
@@ -176,13 +159,9 @@ def folds_of(shown: ProjectDocument, limit: int | None) -> list[types.FoldingRan
     ]
 
 
-def register_selections(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register_selections(context: FeatureContext) -> None:
     """Answer requests for what a growing selection takes."""
+    server, workspaces, documents = context.server, context.workspaces, context.documents
     pages = ProjectDocuments(server, workspaces, documents)
 
     @server.feature(types.TEXT_DOCUMENT_SELECTION_RANGE)

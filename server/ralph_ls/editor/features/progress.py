@@ -15,17 +15,13 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from ralph_ls.editor.documents.loop_documents import LoopDocuments
 from ralph_ls.editor.lsp.conversion import display_capabilities
 from ralph_ls.editor.scheduling import Throttle
 from ralph_ls.protocol.errors import RalphError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
-    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.lsp.options import EditorOptions
+    from ralph_ls.editor.registration import FeatureContext
+    from ralph_ls.editor.worktree.workspaces import WorkspaceView
     from ralph_ls.protocol.run.state import RunState
 
 logger = logging.getLogger(__name__)
@@ -37,15 +33,10 @@ ANSWER_PATIENCE = 10.0
 """Seconds that a client gets to let progress begin."""
 
 
-def register(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],
-) -> None:
+def register(context: FeatureContext) -> None:
     """Show the runs of all work trees from now on."""
-    feature = _Progress(server, workspaces, documents, options)
-    workspaces.on_change(feature.handle_change)
+    server, feature = context.server, _Progress(context)
+    context.workspaces.on_change(feature.handle_change)
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     async def cancel(params: types.WorkDoneProgressCancelParams) -> None:
@@ -66,17 +57,11 @@ class _ShownProgress:
 class _Progress:
     """Knows the progress that the client shows for each work tree."""
 
-    def __init__(
-        self,
-        server: RalphLanguageServer,
-        workspaces: Workspaces,
-        documents: LoopDocuments,
-        options: Callable[[], EditorOptions],
-    ) -> None:
-        self._server = server
-        self._workspaces = workspaces
-        self._documents = documents
-        self._options = options
+    def __init__(self, context: FeatureContext) -> None:
+        self._server = context.server
+        self._workspaces = context.workspaces
+        self._documents = context.documents
+        self._options = context.options
         self._shown: dict[WorkspaceView, _ShownProgress] = {}
         self._refused: set[str] = set()
         """Runs whose progress the client did not want."""

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ralph_ls.editor.documents.loop_documents import DocumentSave, LoopDocuments
+from ralph_ls.editor.documents.loop_documents import DocumentSave
 from ralph_ls.editor.documents.snapshot import real_path
 from ralph_ls.protocol.errors import RalphError
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ralph_ls.core.plan.model import PlanKind
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
-    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.lsp.options import EditorOptions
+    from ralph_ls.editor.registration import FeatureContext
+    from ralph_ls.editor.worktree.workspaces import WorkspaceView
     from ralph_ls.store.layout import StateFolder
     from ralph_ls.store.project.plan_file import UserSave
 
@@ -34,13 +33,9 @@ SETTINGS = ".ralph/"
 """Where settings, prompts and scripts are."""
 
 
-def register(
-    server: RalphLanguageServer,  # noqa: ARG001 -- every feature is registered alike
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register(context: FeatureContext) -> None:
     """Keep what people save from now on."""
+    workspaces, documents = context.workspaces, context.documents
     # One thread: they are kept in the order in which they were made.
     keeper = ThreadPoolExecutor(1, thread_name_prefix="ralph-saves")
 

@@ -10,17 +10,12 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.editor.documents.loop_documents import LoopDocuments
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot
 from ralph_ls.editor.lsp.conversion import display_capabilities
 from ralph_ls.editor.push.refresh import RefreshTracker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
-    from ralph_ls.editor.worktree.workspaces import Workspaces
-    from ralph_ls.protocol.lsp.options import EditorOptions
+    from ralph_ls.editor.registration import FeatureContext
 
 TYPES = (
     types.SemanticTokenTypes.Comment,
@@ -50,13 +45,9 @@ LEGEND = types.SemanticTokensLegend(
 )
 
 
-def register(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register(context: FeatureContext) -> None:
     """Answer requests for tokens, and notify the client when they change."""
+    server, workspaces, documents = context.server, context.workspaces, context.documents
 
     async def make(uri: str) -> list[int] | None:
         place = workspaces.of_document(uri)

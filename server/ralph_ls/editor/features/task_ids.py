@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, cast
 
 from lsprotocol import types
 
-from ralph_ls.editor.documents.loop_documents import LoopDocuments
 from ralph_ls.editor.documents.project_documents import (
     ProjectContext,
     ProjectDocument,
@@ -26,6 +25,7 @@ from ralph_ls.protocol.errors import NoEngine, RalphError
 
 if TYPE_CHECKING:
     from ralph_ls.core.views.document.task_ids import KnownTaskIds, TaskIdUse
+    from ralph_ls.editor.registration import FeatureContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,20 +149,12 @@ def _is_of_main_plan(around: ProjectContext) -> bool:
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
     from ralph_ls.editor.worktree.workspaces import Workspaces
-    from ralph_ls.protocol.lsp.options import EditorOptions
 
 
-def register_references(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register_references(context: FeatureContext) -> None:
     """Answer requests for the task that an id means, and for the places of an id."""
+    server, workspaces, documents = context.server, context.workspaces, context.documents
     pages = ProjectDocuments(server, workspaces, documents)
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
@@ -260,12 +252,8 @@ def task_highlights(
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
     from ralph_ls.editor.worktree.workspaces import Workspaces
     from ralph_ls.protocol.lsp.methods import AnswerParams
-    from ralph_ls.protocol.lsp.options import EditorOptions
 
 NO_QUESTION = "there is no open question on this line, and nothing else can be renamed here"
 
@@ -282,13 +270,9 @@ class QuestionAtLine:
     """Of a parallel run: the task whose lane asks."""
 
 
-def register_rename(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register_rename(context: FeatureContext) -> None:
     """Take renames, of ids and as answers."""
+    server, workspaces, documents = context.server, context.workspaces, context.documents
     pages = ProjectDocuments(server, workspaces, documents)
 
     async def find(uri: str, line: int) -> QuestionAtLine | None:

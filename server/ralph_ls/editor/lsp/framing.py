@@ -9,7 +9,7 @@ message says.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MAX_HEADER = 16 * 1024
 """Bytes; headers without an end are no headers."""
@@ -144,9 +144,10 @@ class _Headers:
 
 def _read_headers(headers: bytes) -> _Headers:
     """The headers before a blank line; what comes before the last run of them is reported."""
+    lines = _LINE_END.split(headers)
     lengths: list[bytes] = []
     charset, junk = b"utf-8", b""
-    for line in reversed(_LINE_END.split(headers)):
+    for line in reversed(lines):
         field = _FIELD.fullmatch(line)
         name = b"" if field is None else field[1].lower()
         if field is not None and name == b"content-length":
@@ -157,19 +158,28 @@ def _read_headers(headers: bytes) -> _Headers:
         elif field is None and line.strip():
             junk = line
             break
-    problem = f"these are not headers: {junk[:80]!r}" if junk else ""
-    if not lengths:
-        # What a wrong length left over may run into the next header.
-        found = [each for line in _LINE_END.split(headers) if (each := _LENGTH_AT_END.search(line))]
-        if found:
-            problem = problem or "bytes between two messages"
-            return _Headers(length=int(found[-1][1]), charset=charset, problem=problem)
-        return _Headers(problem=f"no Content-Length in the headers {headers[:80]!r}")
+    found = _Headers(
+        charset=charset, problem=f"these are not headers: {junk[:80]!r}" if junk else ""
+    )
+    return _with_length(found, lengths) if lengths else _with_last_length(found, lines, headers)
+
+
+def _with_length(found: _Headers, lengths: list[bytes]) -> _Headers:
+    """The headers with their one length; without a certain one no message can be cut off."""
     if len(set(lengths)) > 1:
         return _Headers(problem="Content-Length is there more than once")
     if not (lengths[0].isdigit() and len(lengths[0]) < 16):
         return _Headers(problem=f"Content-Length is not a number: {lengths[0][:40]!r}")
-    return _Headers(length=int(lengths[0]), charset=charset, problem=problem)
+    return replace(found, length=int(lengths[0]))
+
+
+def _with_last_length(found: _Headers, lines: list[bytes], headers: bytes) -> _Headers:
+    """What a wrong length left over may run into the next header, which ends the line then."""
+    at_end = [each for line in lines if (each := _LENGTH_AT_END.search(line))]
+    if not at_end:
+        return _Headers(problem=f"no Content-Length in the headers {headers[:80]!r}")
+    problem = found.problem or "bytes between two messages"
+    return replace(found, length=int(at_end[-1][1]), problem=problem)
 
 
 def frame(body: bytes) -> bytes:

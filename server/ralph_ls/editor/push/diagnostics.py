@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ralph_ls.core.views.model.diagnostic import Diagnostic
     from ralph_ls.core.views.model.document_context import FileKind
     from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.registration import FeatureContext
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
-    from ralph_ls.protocol.lsp.options import EditorOptions
 
 FOLDER = "specs"
 
@@ -46,13 +46,9 @@ MAX_DIAGNOSTICS = 1000
 """Diagnostics of one file; nobody reads more, and some editors stall over them."""
 
 
-def register(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    documents: LoopDocuments,
-    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
-) -> None:
+def register(context: FeatureContext) -> None:
     """Push diagnostics from now on."""
+    server, workspaces, documents = context.server, context.workspaces, context.documents
     publisher = _Publisher(server, workspaces, documents)
     workspaces.on_change(publisher.refresh_neighbours)
     documents.on_edit(publisher.take_edit)

@@ -262,24 +262,24 @@ class RunReader:
         for event in events:
             if isinstance(event, AgentExited | IterationEnded | RunEnded):
                 # All of an agent's output is in its files before its end is recorded.
-                for piece in self._read_agent():
-                    told.append(piece)
-                    if _is_large(told):
-                        yield told
-                        told = []
+                yield from self._add_output(told)
                 told.extend(self._output.end())
             self._note_agent(event)
             if isinstance(event, AgentStarted) and wants.output:
                 self._output = _open_output(self.files, event)
             if wants.events:
                 told.append(event)
+        yield from self._add_output(told)
+        if told:
+            yield told
+
+    def _add_output(self, told: list[RunUpdate]) -> Iterator[list[RunUpdate]]:
+        """Add what the agent has written since; a part that is large is given and begun again."""
         for piece in self._read_agent():
             told.append(piece)
             if _is_large(told):
-                yield told
-                told = []
-        if told:
-            yield told
+                yield told.copy()
+                told.clear()
 
     def want_all(self, wants: RunInterest) -> None:
         """Send this of every agent, if no event was read yet."""

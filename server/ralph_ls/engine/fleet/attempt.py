@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,14 @@ from typing import Any
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.fleet.attempt_logs import AttemptRecord, write_record
-from ralph_ls.engine.fleet.mirror import RefMoved, lane_name, work_ref
+from ralph_ls.engine.fleet.mirror import (
+    RefMoved,
+    RemoteUnreachable,
+    lane_name,
+    task_refs,
+    work_ref,
+)
+from ralph_ls.engine.fleet.notices import LANE_EVENTS
 from ralph_ls.engine.fleet.place import Lease, Repository, WorkerPlace
 from ralph_ls.engine.fleet.workspaces import open_workspace
 from ralph_ls.engine.parallel import lane_setup
@@ -35,6 +43,7 @@ from ralph_ls.engine.parallel.merge_branch import MergeBranch
 from ralph_ls.engine.run.lease import LEASE_VARIABLE, is_lease_held
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.config import OnHalt
+from ralph_ls.protocol.config.notify import NotifyEvent
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.fleet import FleetTaskState
 from ralph_ls.protocol.run.iteration_events import IterationEnded
@@ -71,8 +80,12 @@ class Attempt:
     lease: Lease
     pushed: str
     """The last commit that the remote has of the task."""
+    has_ref: bool = False
+    """Whether it pushed anything to its own ref."""
     branch: str = ""
     state: RunState = field(default_factory=RunState)
+    counted: tuple[int, float] = (0, 0.0)
+    """Iterations and dollars that the database has of it."""
 
     @property
     def run(self) -> str:
@@ -94,11 +107,15 @@ def attempt_task(place: WorkerPlace, run: str, task: str, turn: int) -> None:
     row = place.ledger.take(run, task, turn, place.worker)
     if row is None:
         return
+    if place.is_stopping.is_set():
+        place.ledger.give_back(run, task, row["epoch"])
+        return
     lease = place.hold(run, task, row["epoch"])
     try:
         _work(place, row, lease)
     except LeaseLost:
-        return
+        # Where nobody else has taken it: the database did not answer for longer than the lease.
+        place.ledger.give_back(run, task, lease.epoch)
     except SecretInCommit as error:
         place.ledger.park(run, task, lease.epoch, error.message)
     except RalphError as error:
@@ -110,14 +127,14 @@ def attempt_task(place: WorkerPlace, run: str, task: str, turn: int) -> None:
 def _work(place: WorkerPlace, row: Any, lease: Lease) -> None:
     repository = place.repository(lease.run, row["repository"])
     mirror = repository.mirror
-    mirror.fetch()
+    place.ledger.patience.reach(mirror.fetch)
     start = repository.target()
     if row["head"] is not None:
-        ref = work_ref(lease.run, row["repository"], row["id"], row["head_epoch"])
+        refs = task_refs(lease.run, row["repository"], row["id"])
         if mirror.commit(row["head"]) is None:
-            mirror.fetch_ref(ref)
+            place.ledger.patience.reach(lambda: mirror.fetch_task(refs))
         if mirror.commit(row["head"]) is None:
-            raise RalphError(f"{ref} of {mirror.address} no longer has {row['head'][:8]}")
+            raise RalphError(f"{refs} of {mirror.address} no longer has {row['head'][:8]}")
         start = row["head"]
     attempt = Attempt(place=place, repository=repository, row=row, lease=lease, pushed=start)
     attempt.branch = f"ralph/{lease.run}/{attempt.path.name}"
@@ -159,8 +176,12 @@ def _run_in(attempt: Attempt, lane: LaneTree) -> None:
             "push": False,
             "on_halt": OnHalt.EXIT.value,
             "on_pr_ready": (),
-            # Its tasks are steps of the fleet.
-            "notify.events.complete": (),
+            # The fleet notifies of what becomes of a task.
+            **{
+                f"notify.events.{event.value}": ()
+                for event in NotifyEvent
+                if event not in LANE_EVENTS
+            },
         },
         environment=environment,
         resume=False,
@@ -169,12 +190,6 @@ def _run_in(attempt: Attempt, lane: LaneTree) -> None:
     write_record(place.folder, attempt.run, row["task"], AttemptRecord(lane=lane, run=run))
     place.starter().start(order)
     _follow(attempt, lane, files, workspace)
-    place.ledger.count(
-        attempt.run,
-        row["task"],
-        iterations=attempt.state.counted,
-        cost_usd=_cost_of(attempt.state),
-    )
     _settle(attempt, lane, workspace)
 
 
@@ -190,7 +205,8 @@ def _follow(attempt: Attempt, lane: LaneTree, files: RunFiles, workspace: Worksp
             events = tail.read()
             attempt.state = fold(events, attempt.state)
             if any(isinstance(event, IterationEnded) for event in events) or not is_alive:
-                _push(attempt, lane, workspace)
+                _count(attempt)
+                _push(attempt, lane, workspace, is_last=not is_alive)
             if not is_alive and not events:
                 return
             must_stop = place.is_stopping.is_set() or attempt.run in place.stopped_runs
@@ -200,11 +216,36 @@ def _follow(attempt: Attempt, lane: LaneTree, files: RunFiles, workspace: Worksp
             changed.wait(timeout=LIVE_INTERVAL)
 
 
-def _push(attempt: Attempt, lane: LaneTree, workspace: Workspace) -> None:
-    """Push new commits to the attempt's ref; the database names them before they count."""
+def _count(attempt: Attempt) -> None:
+    """Add to the task what was used since, so that limits hold also where this worker dies."""
+    iterations, cost = attempt.counted
+    used = (attempt.state.counted, _cost_of(attempt.state))
+    if used != attempt.counted:
+        attempt.place.ledger.count(
+            attempt.run,
+            attempt.row["task"],
+            iterations=used[0] - iterations,
+            cost_usd=used[1] - cost,
+        )
+        attempt.counted = used
+
+
+def _push(attempt: Attempt, lane: LaneTree, workspace: Workspace, *, is_last: bool) -> None:
+    """Push new commits to the attempt's ref; the database names them before they count.
+
+    What does not reach the remote is pushed after the next iteration; the last one has to.
+    """
     head = lane.head()
     if head == attempt.pushed:
         return
+    if is_last:
+        attempt.place.ledger.patience.reach(lambda: _push_head(attempt, lane, workspace, head))
+        return
+    with contextlib.suppress(RemoteUnreachable):
+        _push_head(attempt, lane, workspace, head)
+
+
+def _push_head(attempt: Attempt, lane: LaneTree, workspace: Workspace, head: str) -> None:
     if attempt.lease.is_lost or not is_lease_held(attempt.lease.file):
         attempt.lease.is_lost = True
         return
@@ -223,7 +264,7 @@ def _push(attempt: Attempt, lane: LaneTree, workspace: Workspace) -> None:
             f"commits of {attempt.row['task']} that were pushed already were rewritten; "
             "let the agent add commits instead"
         ) from None
-    attempt.pushed = head
+    attempt.pushed, attempt.has_ref = head, True
     if not attempt.place.ledger.pushed(attempt.run, attempt.row["task"], attempt.lease.epoch, head):
         attempt.lease.is_lost = True
 
@@ -264,8 +305,12 @@ def _settle(attempt: Attempt, lane: LaneTree, workspace: Workspace) -> None:
             if changed:
                 named = ", ".join(changed[:3])
                 ledger.park(*key, f"uncommitted changes in {lane.root}: {named}")
-            else:
-                ledger.finished(*key)
+                return
+            if attempt.row["head"] is not None and not attempt.has_ref:
+                # What an earlier attempt pushed is complete; a merge takes this epoch's ref.
+                again = functools.partial(_push_head, attempt, lane, workspace, lane.head())
+                ledger.patience.reach(again)
+            ledger.finished(*key)
         case EndReason.STOPPED if place.is_stopping.is_set() or attempt.run in place.stopped_runs:
             ledger.give_back(*key)
         case EndReason.DECIDE | EndReason.BLOCKED:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import ValidationError
 from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
+from ralph_ls.core.fleet.schedule import FleetPlan, FleetTask, RepositoryRules
+from ralph_ls.core.loop.lane_inputs import OpenTask
 from ralph_ls.protocol.errors import RalphError, UsageError
-from ralph_ls.protocol.fleet import FleetRunState, FleetTaskState
+from ralph_ls.protocol.fleet import FleetRepository, FleetRunState, FleetTaskState
+from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
 
 metadata = sa.MetaData()
@@ -78,6 +82,23 @@ TASKS = sa.Table(
     sa.Column("changed_at", sa.Float, nullable=False, default=0.0),
     sa.Index("ralph_fleet_tasks_state", "run", "state"),
 )
+RELEASES = sa.Table(
+    "ralph_fleet_releases",
+    metadata,
+    sa.Column("run", sa.Text, primary_key=True),
+    sa.Column("task", sa.Text, primary_key=True),
+    # The tag or branch that has the task's commits.
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("released_at", sa.Float, nullable=False),
+)
+NOTICES = sa.Table(
+    "ralph_fleet_notices",
+    metadata,
+    # A task with its epoch, or a whole run with the sum of its tasks' turns.
+    sa.Column("run", sa.Text, primary_key=True),
+    sa.Column("subject", sa.Text, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+)
 WORKERS = sa.Table(
     "ralph_fleet_workers",
     metadata,
@@ -92,6 +113,21 @@ WORKERS = sa.Table(
 )
 
 _MIGRATION_LOCK = 7_241_705_330
+
+_NETWORK = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+_SERVER_NETWORK = (
+    "idle_in_transaction_session_timeout = 30000",
+    "tcp_keepalives_idle = 5",
+    "tcp_keepalives_interval = 2",
+    "tcp_keepalives_count = 3",
+    "tcp_user_timeout = 10000",
+)
 
 LOCK_SECONDS = 0.1
 """How often the right to make tables is asked for."""
@@ -119,7 +155,19 @@ def open_engine(address: str) -> sa.Engine:
             f"{url.drivername} is no database that a fleet can use; write postgresql://…"
         )
     url = url.set(drivername="postgresql+psycopg")
-    return sa.create_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=20)
+    engine = sa.create_engine(
+        url, pool_pre_ping=True, pool_size=5, max_overflow=20, connect_args=connect_args(address)
+    )
+    event.listen(engine, "connect", _set_up_postgres)
+    return engine
+
+
+def connect_args(address: str) -> dict[str, Any]:
+    """Options that notice a lost network within seconds, except those that an address sets."""
+    url = sa.make_url(address)
+    if not url.drivername.startswith("postgres"):
+        return {}
+    return {name: value for name, value in _NETWORK.items() if name not in url.query}
 
 
 def dbos_address(address: str) -> str:
@@ -195,6 +243,14 @@ def now_of(engine: sa.Engine) -> sa.ColumnElement[float]:
     return (sa.func.julianday("now") - 2440587.5) * 86400.0
 
 
+def _set_up_postgres(connection: Any, _record: object) -> None:
+    # The server ends the transactions of a worker that is gone: they have locks.
+    with connection.cursor() as cursor:
+        for setting in _SERVER_NETWORK:
+            cursor.execute(f"SET {setting}")
+    connection.commit()
+
+
 def _set_up_sqlite(connection: Any, _record: object) -> None:
     # Python's own transactions begin too late for a read that a write rests on.
     connection.isolation_level = None
@@ -206,3 +262,59 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
 
 def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def settings_of(row: sa.RowMapping) -> FleetRepository:
+    """Settings of a repository; raises a ``RalphError`` for those of a newer version."""
+    try:
+        return FleetRepository.model_validate(row["settings"])
+    except ValidationError as error:
+        keys = ", ".join(str(one["loc"][0]) for one in error.errors() if one["loc"])
+        raise RalphError(
+            f"the fleet has settings for {row['name']} that this version of ralph does not know "
+            f"({keys}); update ralph here"
+        ) from error
+
+
+def plan_of(tasks: Iterable[sa.RowMapping], repositories: Iterable[sa.RowMapping]) -> FleetPlan:
+    """What the schedule looks at."""
+    rules = {}
+    for row in repositories:
+        settings = settings_of(row)
+        rules[row["name"]] = RepositoryRules(
+            lanes=settings.lanes,
+            max_failures=settings.max_failures,
+            hours=settings.opening_hours,
+            failures=row["failures"],
+            release=settings.release,
+        )
+    return FleetPlan(tasks=[fleet_task(row) for row in tasks], rules=rules)
+
+
+def fleet_task(row: sa.RowMapping) -> FleetTask:
+    """A task as the schedule knows it."""
+    hints = row["hints"]
+    return FleetTask(
+        repository=row["repository"],
+        state=FleetTaskState(row["state"]),
+        foreign=frozenset(hints["foreign"]),
+        is_released=row["released"] is not None,
+        task=OpenTask(
+            task=TaskRef(id=row["id"], title=row["title"]),
+            waits_for=frozenset(hints["waitsFor"]),
+            files=frozenset(hints["files"]),
+            is_alone=hints["isAlone"],
+            barrier=hints["barrier"],
+        ),
+    )
+
+
+def hints_of(task: FleetTask) -> dict[str, Any]:
+    """What a task's row keeps for the schedule."""
+    return {
+        "foreign": sorted(task.foreign),
+        "waitsFor": sorted(task.task.waits_for),
+        "files": sorted(task.task.files),
+        "isAlone": task.task.is_alone,
+        "barrier": task.task.barrier,
+    }

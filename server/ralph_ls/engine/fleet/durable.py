@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from dbos import DBOS, DBOSConfig, Serializer, SetEnqueueOptions, SetWorkflowID
+from dbos import DBOS, DBOSConfig, Serializer, SetEnqueueOptions, SetWorkflowID, WorkflowStatus
 
 from ralph_ls.engine.fleet.attempt import attempt_task
-from ralph_ls.engine.fleet.database import dbos_address, migrating
+from ralph_ls.engine.fleet.database import connect_args, dbos_address, migrating
 from ralph_ls.engine.fleet.ledger import Ledger
 from ralph_ls.engine.fleet.merge import merge_task
 from ralph_ls.engine.fleet.place import WorkerPlace
@@ -77,6 +78,9 @@ def merge(run: str, task: str, turn: int) -> None:
 def open_queue(place: WorkerPlace, address: str, labels: Sequence[str]) -> None:
     """Take part in the queue as a worker with these labels."""
     _Here.place = place
+    _registered.clear()
+    # Before the settings are read, it would log to the terminal.
+    logging.getLogger("dbos").setLevel(logging.CRITICAL)
     config: DBOSConfig = {
         "name": NAME,
         "system_database_url": dbos_address(address),
@@ -84,7 +88,10 @@ def open_queue(place: WorkerPlace, address: str, labels: Sequence[str]) -> None:
         "executor_id": place.worker,
         "log_level": "CRITICAL",
         "serializer": JsonSerializer(),
+        "sys_db_idle_transaction_timeout_sec": 30.0,
     }
+    if network := connect_args(address):
+        config["db_engine_kwargs"] = {"connect_args": {"application_name": NAME, **network}}
     DBOS(config=config)
     DBOS.listen_queues(listened_queues(labels))
     with migrating(place.ledger.engine):
@@ -94,6 +101,8 @@ def open_queue(place: WorkerPlace, address: str, labels: Sequence[str]) -> None:
 def close_queue() -> None:
     """Leave the queue; what is in it stays."""
     DBOS.destroy(workflow_completion_timeout_sec=30)
+    # They hold the error stream of the moment at which they were made.
+    logging.getLogger("dbos").handlers.clear()
 
 
 def queue_name(kind: str, protocol: int, labels: Iterable[str]) -> str:
@@ -149,7 +158,22 @@ def find_lost_turns(ledger: Ledger, run: str, seconds: float) -> None:
 
 def inherit(worker: str) -> None:
     """Put what a dead worker had begun back into its queue."""
-    for status in DBOS.list_workflows(executor_id=worker, status="PENDING"):
+    _begin_again(DBOS.list_workflows(executor_id=worker, status="PENDING"))
+
+
+def find_orphans(known: Callable[[], Collection[str]]) -> None:
+    """Put what workers had begun that left without its end being noted back into its queue.
+
+    The workers are asked for afterwards, so that one that has just joined is among them.
+    """
+    begun = DBOS.list_workflows(status="PENDING", load_input=False, load_output=False)
+    if begun:
+        workers = set(known())
+        _begin_again([one for one in begun if one.executor_id not in workers])
+
+
+def _begin_again(begun: Iterable[WorkflowStatus]) -> None:
+    for status in begun:
         if status.queue_name is not None:
             DBOS.resume_workflow(status.workflow_id, queue_name=status.queue_name)
 

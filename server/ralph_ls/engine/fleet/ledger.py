@@ -5,7 +5,7 @@ How one task changes is in ``task_changes``, who works is in ``roster``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,22 +13,13 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from ralph_ls.core.fleet.schedule import (
-    FleetPlan,
-    FleetTask,
-    RepositoryRules,
-    releasable,
-)
-from ralph_ls.core.loop.lane_inputs import OpenTask
-from ralph_ls.engine.fleet.database import REPOSITORIES, RUNS, TASKS
+from ralph_ls.core.fleet.schedule import FleetTask, awaited_releases, releasable
+from ralph_ls.engine.fleet.database import RELEASES, REPOSITORIES, RUNS, TASKS, hints_of, plan_of
 from ralph_ls.engine.fleet.task_changes import TaskChanges
 from ralph_ls.protocol.fleet import (
-    FLEET_PROTOCOL,
-    FleetRepository,
     FleetRunState,
     FleetTaskState,
 )
-from ralph_ls.protocol.run.values import TaskRef
 
 State = FleetTaskState
 
@@ -82,6 +73,7 @@ class Ledger(TaskChanges):
     def open_run(self, run: str, values: Mapping[str, Any]) -> None:
         """Add a run, or let one continue with other limits."""
         with self.engine.begin() as connection:
+            values = {"protocol": 1, **values}
             changed = connection.execute(
                 sa.update(RUNS)
                 .where(RUNS.c.run == run)
@@ -93,7 +85,6 @@ class Ledger(TaskChanges):
                         run=run,
                         state=FleetRunState.RUNNING.value,
                         created_at=self._now,
-                        protocol=FLEET_PROTOCOL,
                         **values,
                     )
                 )
@@ -136,7 +127,7 @@ class Ledger(TaskChanges):
                 values = {
                     "title": one.task.task.title,
                     "position": position,
-                    "hints": _hints_of(one),
+                    "hints": hints_of(one),
                     "changed_at": self._now,
                 }
                 key = (TASKS.c.run == run, TASKS.c.task == one.key)
@@ -184,6 +175,20 @@ class Ledger(TaskChanges):
         with self.engine.begin() as connection:
             query = sa.select(TASKS).where(TASKS.c.run == run, TASKS.c.changed_at >= since)
             return connection.execute(query.order_by(TASKS.c.changed_at)).mappings().all()
+
+    def awaited(self, run: str) -> Sequence[sa.RowMapping]:
+        """Merged tasks that tasks of other repositories wait for until they are released."""
+        tasks = self.tasks(run)
+        keys = awaited_releases(plan_of(tasks, self.repositories(run).values()))
+        return [row for row in tasks if row["task"] in keys]
+
+    def released(self, run: str, task: str, name: str) -> None:
+        """Note that tasks of other repositories may start that wait for this one."""
+        key = (RELEASES.c.run == run, RELEASES.c.task == task)
+        with self.engine.begin() as connection:
+            connection.execute(sa.delete(RELEASES).where(*key))
+            row = {"run": run, "task": task, "name": name, "released_at": self._now}
+            connection.execute(sa.insert(RELEASES).values(**row))
 
     # The queue
 
@@ -298,49 +303,12 @@ class Ledger(TaskChanges):
         )
 
 
-def plan_of(tasks: Iterable[sa.RowMapping], repositories: Iterable[sa.RowMapping]) -> FleetPlan:
-    """What the schedule looks at."""
-    rules = {}
-    for row in repositories:
-        settings = FleetRepository.model_validate(row["settings"])
-        rules[row["name"]] = RepositoryRules(
-            lanes=settings.lanes,
-            max_failures=settings.max_failures,
-            hours=settings.opening_hours,
-            failures=row["failures"],
-        )
-    return FleetPlan(tasks=[fleet_task(row) for row in tasks], rules=rules)
-
-
-def fleet_task(row: sa.RowMapping) -> FleetTask:
-    """A task as the schedule knows it."""
-    hints = row["hints"]
-    return FleetTask(
-        repository=row["repository"],
-        state=State(row["state"]),
-        foreign=frozenset(hints["foreign"]),
-        task=OpenTask(
-            task=TaskRef(id=row["id"], title=row["title"]),
-            waits_for=frozenset(hints["waitsFor"]),
-            files=frozenset(hints["files"]),
-            is_alone=hints["isAlone"],
-            barrier=hints["barrier"],
-        ),
-    )
-
-
-def _hints_of(task: FleetTask) -> dict[str, Any]:
-    return {
-        "foreign": sorted(task.foreign),
-        "waitsFor": sorted(task.task.waits_for),
-        "files": sorted(task.task.files),
-        "isAlone": task.task.is_alone,
-        "barrier": task.task.barrier,
-    }
-
-
 def _tasks_of(connection: sa.Connection, run: str) -> Sequence[sa.RowMapping]:
+    is_same = sa.and_(RELEASES.c.run == TASKS.c.run, RELEASES.c.task == TASKS.c.task)
     query = (
-        sa.select(TASKS).where(TASKS.c.run == run).order_by(TASKS.c.repository, TASKS.c.position)
+        sa.select(TASKS, RELEASES.c.name.label("released"))
+        .join(RELEASES, is_same, isouter=True)
+        .where(TASKS.c.run == run)
+        .order_by(TASKS.c.repository, TASKS.c.position)
     )
     return connection.execute(query).mappings().all()

@@ -14,7 +14,7 @@ from ralph_ls.engine.fleet.place import WorkerPlace
 from ralph_ls.engine.parallel.lane_worktree import remove_lane
 from ralph_ls.engine.run.lease import is_lease_held
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.fleet import FleetRunState, FleetTaskState
+from ralph_ls.protocol.fleet import FLEET_PROTOCOL, FleetRunState, FleetTaskState
 from ralph_ls.store.files import names_in
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.run.lock import is_held
@@ -45,7 +45,10 @@ def forget_run(place: WorkerPlace, run: str) -> None:
 
     They are left by a worker that was killed right after a merge, and by a false alarm.
     """
-    has_ended = place.ledger.run_row(run)["state"] == FleetRunState.ENDED.value
+    row = place.ledger.run_row(run)
+    if row["protocol"] > FLEET_PROTOCOL:
+        return
+    has_ended = row["state"] == FleetRunState.ENDED.value
     for name in place.ledger.repositories(run):
         over = [
             lane_name(row["repository"], row["id"])

@@ -7,6 +7,7 @@ Branches are moved by merges alone, forward only. No files are checked out in th
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -30,12 +31,33 @@ _FETCHED = "refs/fleet"
 
 _FETCHED_TASKS = f"{_FETCHED}/tasks"
 
+RETIRED = "-returned"
+"""What follows the name of an attempt's ref whose work is to be repaired instead of merged."""
+
+_MOVED = (
+    "non-fast-forward",
+    "fetch first",
+    "stale info",
+    "cannot lock ref",
+    "failed to update ref",
+)
+"""What git says where a ref is not where a push expects it."""
+
+_REFUSED = ("does not support --atomic", *_MOVED)
+"""What git says where a remote was reached and refused a push, beside ``rejected``."""
+
+_NO_ATOMIC = ("does not support --atomic", "deletion prohibited", "denyDeletes")
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def lock_of(root: Path) -> filelock.BaseFileLock:
     """The lock of a mirror in this folder."""
     return filelock.FileLock(f"{root}.lock")
+
+
+class RemoteUnreachable(RalphError):
+    """The remote did not answer, or refused the connection; another try may succeed."""
 
 
 class RefMoved(RalphError):
@@ -104,17 +126,41 @@ class Mirror:
             f"+refs/heads/*:{_FETCHED}/heads/*",
         )  # fmt: skip
 
-    def fetch_ref(self, ref: str) -> str | None:
-        """Fetch one ref; its commit, None where the remote has none."""
-        local = _fetched_ref(ref)
-        if not self._listed(ref):
-            return None
-        self._remote("fetch", "--quiet", "--no-tags", "origin", f"+{ref}:{local}")
-        return self.commit(local)
+    def fetch_task(self, refs: str) -> None:
+        """Fetch what attempts at a task have pushed below ``refs``."""
+        spec = f"+{refs}/*:{_fetched_ref(refs)}/*"
+        self._remote("fetch", "--quiet", "--no-tags", "origin", spec)
+
+    def remote_commit(self, ref: str) -> str | None:
+        """Commit of a ref on the remote at this moment; None where it has none."""
+        return self._listed(ref).get(ref)
 
     def branch(self, name: str) -> str | None:
         """Commit of a fetched branch; None where the remote has none."""
         return self.commit(f"{_FETCHED}/heads/{name}")
+
+    def fetch_tags(self) -> list[str]:
+        """Fetch all tags of the remote; their names, the newest first."""
+        self._remote(
+            "fetch", "--quiet", "--prune", "--no-tags", "origin", f"+refs/tags/*:{_FETCHED}/tags/*"
+        )  # fmt: skip
+        printed = run_git(
+            self.root, "for-each-ref", "--sort=-creatordate", "--format=%(refname)",
+            f"{_FETCHED}/tags",
+        )  # fmt: skip
+        names = printed.decode("utf-8", "surrogateescape").splitlines()
+        return [name.removeprefix(f"{_FETCHED}/tags/") for name in names]
+
+    def tag(self, name: str) -> str | None:
+        """Commit of a fetched tag; None where it is none of a commit."""
+        return self.commit(f"{_FETCHED}/tags/{name}")
+
+    def has_changes_of(self, end: str, commit: str, base: str) -> bool:
+        """Whether ``end`` has what each commit from ``base`` to ``commit`` changes."""
+        if self.commit(commit) is None or self.commit(base) is None:
+            return False
+        printed = run_git(self.root, "cherry", end, commit, base).decode().splitlines()
+        return bool(printed) and all(line.startswith("- ") for line in printed)
 
     def default_branch(self) -> str:
         """The branch that HEAD of the remote names; raises ``RalphError`` where it names none."""
@@ -146,12 +192,41 @@ class Mirror:
 
         Raises ``RefMoved`` where that is no step forward any more, else a ``RalphError``.
         """
+        self._push(f"{commit}:{ref}")
+
+    def move_branch(self, commit: str, branch: str, *, ref: str, tip: str) -> None:
+        """Move a branch of the remote forward, and delete the ref whose work it gets: both or none.
+
+        So the branch gets the work of ``ref`` only as long as that is there, at ``tip``. A remote
+        that cannot push atomically, or lets nobody delete, moves the branch alone. Raises as
+        ``push`` does.
+        """
+        lease = f"--force-with-lease={ref}:{tip}"
         try:
-            self._remote("push", "--quiet", "--no-verify", "origin", f"{commit}:{ref}")
+            self._push("--atomic", lease, f"{commit}:refs/heads/{branch}", f":{ref}")
+        except RefMoved:
+            raise
         except RalphError as error:
-            if "rejected" in error.message and "non-fast-forward" in error.message:
-                raise RefMoved(error.message) from error
-            if "fetch first" in error.message or "cannot lock ref" in error.message:
+            if not any(words in error.message for words in _NO_ATOMIC):
+                raise
+            self.push(commit, f"refs/heads/{branch}")
+
+    def retire(self, ref: str, tip: str) -> None:
+        """Rename a ref, so that no branch can get its work by ``move_branch`` any more.
+
+        Does nothing where it is not at ``tip``, as somebody else did it.
+        """
+        lease = f"--force-with-lease={ref}:{tip}"
+        with contextlib.suppress(RefMoved):
+            self._push("--atomic", lease, f":{ref}", f"{tip}:{ref}{RETIRED}")
+
+    def _push(self, *arguments: str) -> None:
+        specs = [one for one in arguments if not one.startswith("--")]
+        options = [one for one in arguments if one.startswith("--")]
+        try:
+            self._remote("push", "--quiet", "--no-verify", *options, "origin", *specs)
+        except RalphError as error:
+            if any(words in error.message for words in _MOVED):
                 raise RefMoved(error.message) from error
             raise
 
@@ -172,9 +247,11 @@ class Mirror:
             for ref in run_git(self.root, "for-each-ref", "--format=%(refname)", local).split():
                 run_git(self.root, "update-ref", "-d", ref.decode())
 
-    def _listed(self, pattern: str) -> list[str]:
-        printed = self._remote("ls-remote", "origin", pattern).decode()
-        return [line.split("\t")[1] for line in printed.splitlines() if "\t" in line]
+    def _listed(self, *patterns: str) -> dict[str, str]:
+        """Refs of the remote, with their commits."""
+        lines = self._remote("ls-remote", "origin", *patterns).decode().splitlines()
+        found = (line.split("\t") for line in lines if "\t" in line)
+        return {ref: commit for commit, ref in found}
 
     def _remote(self, *arguments: str) -> bytes:
         configured = run_git(self.root, "config", "--get", "core.sshCommand", accept=(0, 1))
@@ -182,7 +259,15 @@ class Mirror:
             **NO_QUESTIONS,
             **ssh_without_questions(self.environment, configured.decode().strip()),
         }
-        return run_git(self.root, *arguments, settings=settings)
+        try:
+            return run_git(self.root, *arguments, settings=settings)
+        except RalphError as error:
+            is_refusal = "rejected]" in error.message or any(
+                words in error.message for words in _REFUSED
+            )
+            if arguments[0] == "push" and is_refusal:
+                raise
+            raise RemoteUnreachable(error.message) from error
 
 
 def address_of(path: str | None, url: str | None) -> str:

@@ -14,12 +14,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from ralph_ls.engine.clock import boot_seconds
+from ralph_ls.engine.fleet.database import settings_of
 from ralph_ls.engine.fleet.ledger import Ledger
 from ralph_ls.engine.fleet.mirror import Mirror
 from ralph_ls.engine.fleet.workspaces import repository_overrides
 from ralph_ls.engine.parallel.lane_starter import LaneStarter
 from ralph_ls.engine.parallel.lane_worktree import LaneTree
-from ralph_ls.engine.run.lease import write_lease
+from ralph_ls.engine.run.lease import is_lease_held, write_lease
 from ralph_ls.protocol.fleet import FleetRepository
 from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.layout import find_worktree, state_root
@@ -144,7 +145,9 @@ class WorkerPlace:
         with self._lock:
             leases = list(self._leases.values())
         for lease in leases:
-            if held is not None and (lease.run, lease.task, lease.epoch) in held:
+            is_named = held is not None and (lease.run, lease.task, lease.epoch) in held
+            # One that has ended stays so, as its engine may have seen that already.
+            if is_named and is_lease_held(lease.file):
                 write_lease(lease.file, asked_at + self.lease_seconds)
             else:
                 lease.is_lost = True
@@ -160,7 +163,7 @@ def repository_of(row: sa.RowMapping, mirror: Mirror) -> Repository:
         run=row["run"],
         name=row["name"],
         base=row["base"],
-        settings=FleetRepository.model_validate(row["settings"]),
+        settings=settings_of(row),
         approved=row["approved"],
         mirror=mirror,
     )

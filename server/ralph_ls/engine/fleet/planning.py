@@ -67,6 +67,7 @@ def plan_fleet(fleet: FleetFile, ledger: Ledger, environment: Mapping[str, str])
             "lanes": fleet.lanes,
             "timezone": fleet.timezone,
             "max_cost_usd": fleet.max_cost_usd,
+            "protocol": max(one.protocol for one in fleet.repositories.values()),
         },
     )
     for plan in plans:
@@ -76,7 +77,7 @@ def plan_fleet(fleet: FleetFile, ledger: Ledger, environment: Mapping[str, str])
             repository.name,
             {
                 "address": repository.mirror.address,
-                "settings": repository.settings.model_dump(mode="json", exclude={"approved"}),
+                "settings": repository.settings.stored(),
                 "approved": dict(repository.approved),
                 "base": repository.base,
             },

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from datetime import UTC, datetime
 
-from ralph_ls.core.fleet.schedule import AT_WORK
-from ralph_ls.engine.fleet.database import shown_address
-from ralph_ls.engine.fleet.ledger import Ledger, plan_of
+from ralph_ls.core.fleet.schedule import AT_WORK, FleetTask, awaited_releases, unreleased
+from ralph_ls.engine.fleet.database import plan_of, settings_of, shown_address
+from ralph_ls.engine.fleet.ledger import Ledger
 from ralph_ls.engine.fleet.roster import Roster
 from ralph_ls.protocol.fleet import (
+    FleetRelease,
+    FleetRepository,
     FleetRepositoryView,
     FleetRunState,
     FleetStatus,
@@ -37,14 +40,18 @@ def status_of(ledger: Ledger, address: str) -> FleetStatus:
     repositories = ledger.repositories(run)
     plan = plan_of(rows, repositories.values())
     unmerged = {one.key for one in plan.tasks if one.state is not FleetTaskState.MERGED}
+    waited_for, awaited = unreleased(plan), set(awaited_releases(plan))
+    settings = {name: settings_of(row) for name, row in repositories.items()}
     tasks = tuple(
         FleetTaskView(
             task=row["task"],
             title=row["title"],
             state=one.state,
-            waits_for=_waits_for(one.foreign, one.repository, one.task.waits_for, unmerged)
+            waits_for=_waits_for(one, unmerged, waited_for)
             if one.state is FleetTaskState.WAITING
             else (),
+            released=row["released"],
+            unreleased=_release_words(settings[one.repository]) if one.key in awaited else None,
             worker=row["worker"],
             epoch=row["epoch"],
             iterations=row["iterations"],
@@ -62,7 +69,7 @@ def status_of(ledger: Ledger, address: str) -> FleetStatus:
         repositories=tuple(
             FleetRepositoryView(
                 name=name,
-                onto=row["settings"]["onto"],
+                onto=settings[name].onto,
                 merged=sum(
                     one.state is FleetTaskState.MERGED
                     for one in plan.tasks
@@ -96,8 +103,13 @@ def status_of(ledger: Ledger, address: str) -> FleetStatus:
     )
 
 
-def _waits_for(
-    foreign: frozenset[str], repository: str, own: frozenset[str], unmerged: set[str]
-) -> tuple[str, ...]:
-    keys = {*foreign, *(f"{repository}#{task}" for task in own)}
-    return tuple(sorted(keys & unmerged))
+def _waits_for(task: FleetTask, unmerged: Set[str], waited_for: Set[str]) -> tuple[str, ...]:
+    own = {f"{task.repository}#{one}" for one in task.task.waits_for}
+    return tuple(sorted((own & unmerged) | (task.foreign & waited_for)))
+
+
+def _release_words(settings: FleetRepository) -> str:
+    if settings.release is FleetRelease.TAG:
+        return f"no tag {settings.release_tags} of the remote has its commits yet"
+    branch = settings.branch or "the branch that work starts from"
+    return f"{branch} of the remote does not have its commits yet; ralph fleet publish"

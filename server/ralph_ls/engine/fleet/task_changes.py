@@ -7,12 +7,14 @@ others take over from a worker that gave no sign of life.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import sqlalchemy as sa
 
 from ralph_ls.engine.fleet.database import REPOSITORIES, RUNS, TASKS, WORKERS, now_of
+from ralph_ls.engine.fleet.outage import Patience
 from ralph_ls.protocol.fleet import FleetRunState, FleetTaskState
 
 MOST_TRIES = 3
@@ -21,21 +23,33 @@ MOST_TRIES = 3
 MOST_REFUSALS = 2
 """How often a merge is refused before the task is parked."""
 
+MERGE_MILLISECONDS = 120_000
+"""How long Postgres waits for a worker that has a branch moved; then others may merge the task."""
+
 State = FleetTaskState
 
 
 class TaskChanges:
-    """What may happen to a task; its methods may be called in any thread."""
+    """What may happen to a task; its methods may be called in any thread.
 
-    def __init__(self, engine: sa.Engine) -> None:
+    What a worker notes of a task that it has is tried again during an outage of the database, with
+    ``patience``; everything else raises its ``DBAPIError``.
+    """
+
+    def __init__(self, engine: sa.Engine, patience: Patience | None = None) -> None:
         self.engine = engine
+        self.patience = patience or Patience()
         self._now = now_of(engine)
 
     def task(self, run: str, task: str) -> sa.RowMapping | None:
         """One task."""
-        with self.engine.begin() as connection:
-            query = sa.select(TASKS).where(TASKS.c.run == run, TASKS.c.task == task)
-            return connection.execute(query).mappings().one_or_none()
+        query = sa.select(TASKS).where(TASKS.c.run == run, TASKS.c.task == task)
+
+        def read() -> sa.RowMapping | None:
+            with self.engine.begin() as connection:
+                return connection.execute(query).mappings().one_or_none()
+
+        return self.patience.ask(read)
 
     # An attempt
 
@@ -48,29 +62,30 @@ class TaskChanges:
         alive = sa.select(WORKERS.c.worker).where(
             WORKERS.c.worker == worker, WORKERS.c.heir.is_(None)
         )
-        with self.engine.begin() as connection:
-            return (
-                connection.execute(
-                    sa.update(TASKS)
-                    .where(
-                        TASKS.c.run == run,
-                        TASKS.c.task == task,
-                        TASKS.c.turn == turn,
-                        TASKS.c.state == State.READY.value,
-                        sa.exists(running),
-                        sa.exists(alive),
-                    )
-                    .values(
-                        state=State.WORKING.value,
-                        epoch=TASKS.c.epoch + 1,
-                        worker=worker,
-                        changed_at=self._now,
-                    )
-                    .returning(*TASKS.c)
-                )
-                .mappings()
-                .one_or_none()
+        change = (
+            sa.update(TASKS)
+            .where(
+                TASKS.c.run == run,
+                TASKS.c.task == task,
+                TASKS.c.turn == turn,
+                TASKS.c.state == State.READY.value,
+                sa.exists(running),
+                sa.exists(alive),
             )
+            .values(
+                state=State.WORKING.value,
+                epoch=TASKS.c.epoch + 1,
+                worker=worker,
+                changed_at=self._now,
+            )
+            .returning(*TASKS.c)
+        )
+
+        def write() -> sa.RowMapping | None:
+            with self.engine.begin() as connection:
+                return connection.execute(change).mappings().one_or_none()
+
+        return self.patience.ask(write)
 
     def pushed(self, run: str, task: str, epoch: int, head: str) -> bool:
         """Note what was pushed; whether the task is still the worker's."""
@@ -78,15 +93,15 @@ class TaskChanges:
 
     def count(self, run: str, task: str, *, iterations: int, cost_usd: float) -> None:
         """Add what an attempt used; counted also where the task was lost."""
-        with self.engine.begin() as connection:
-            connection.execute(
-                sa.update(TASKS)
-                .where(TASKS.c.run == run, TASKS.c.task == task)
-                .values(
-                    iterations=TASKS.c.iterations + iterations,
-                    cost_usd=TASKS.c.cost_usd + cost_usd,
-                )
+        change = (
+            sa.update(TASKS)
+            .where(TASKS.c.run == run, TASKS.c.task == task)
+            .values(
+                iterations=TASKS.c.iterations + iterations,
+                cost_usd=TASKS.c.cost_usd + cost_usd,
             )
+        )
+        self.patience.ask(lambda: self._write(change))
 
     def finished(self, run: str, task: str, epoch: int) -> bool:
         """Queue the merge of a task that is done."""
@@ -165,30 +180,63 @@ class TaskChanges:
             )
         return True
 
+    @contextlib.contextmanager
+    def merging(self, run: str, task: str, epoch: int, head: str) -> Iterator[bool]:
+        """One transaction in which a branch moves to ``head`` and its task becomes merged.
+
+        The block is entered with whether it may: the database names this epoch, and ``begin_merge``
+        has noted the commit. The task is merged when the block ends without an error. Meanwhile
+        its row is locked, so nobody can refuse or park it, and no other epoch can be given. SQLite
+        would lock all tables; there the caller's lock on this machine does the same.
+        """
+        key = (TASKS.c.run == run, TASKS.c.task == task)
+        query = sa.select(TASKS.c.epoch, TASKS.c.state, TASKS.c.merge_heads).where(*key)
+        is_shared = self.engine.dialect.name == "postgresql"
+        with self.engine.begin() as connection:
+            if is_shared:
+                wait = f"SET LOCAL idle_in_transaction_session_timeout = {MERGE_MILLISECONDS}"
+                connection.execute(sa.text(wait))
+                query = query.with_for_update()
+            row = connection.execute(query).one()
+            may_move = (
+                row.epoch == epoch and row.state == State.MERGING.value and head in row.merge_heads
+            )
+            if is_shared:
+                yield may_move
+                if may_move:
+                    self._mark_merged(connection, run, task, epoch, head)
+        if not is_shared:
+            yield may_move
+            if may_move:
+                self.merged(run, task, epoch, head)
+
     def merged(self, run: str, task: str, epoch: int, head: str) -> bool:
         """Note that the branch has a task's commits, by the commit that it was moved to."""
-        changed = self._change(
-            run,
-            task,
-            epoch,
-            State.MERGING,
-            State.QUEUED,
-            state=State.MERGED.value,
-            merged=head,
-            message=None,
+        with self.engine.begin() as connection:
+            return self._mark_merged(connection, run, task, epoch, head)
+
+    def _mark_merged(
+        self, connection: sa.Connection, run: str, task: str, epoch: int, head: str
+    ) -> bool:
+        states = (State.MERGING.value, State.QUEUED.value)
+        changed = connection.execute(
+            sa.update(TASKS)
+            .where(
+                TASKS.c.run == run,
+                TASKS.c.task == task,
+                TASKS.c.epoch == epoch,
+                TASKS.c.state.in_(states),
+            )
+            .values(state=State.MERGED.value, merged=head, message=None, changed_at=self._now)
         )
-        if changed:
-            with self.engine.begin() as connection:
-                row = sa.select(TASKS.c.repository).where(TASKS.c.run == run, TASKS.c.task == task)
-                connection.execute(
-                    sa.update(REPOSITORIES)
-                    .where(
-                        REPOSITORIES.c.run == run,
-                        REPOSITORIES.c.name == row.scalar_subquery(),
-                    )
-                    .values(failures=0)
-                )
-        return changed
+        if changed.rowcount:
+            row = sa.select(TASKS.c.repository).where(TASKS.c.run == run, TASKS.c.task == task)
+            connection.execute(
+                sa.update(REPOSITORIES)
+                .where(REPOSITORIES.c.run == run, REPOSITORIES.c.name == row.scalar_subquery())
+                .values(failures=0)
+            )
+        return bool(changed.rowcount)
 
     def refuse_merge(self, run: str, task: str, epoch: int, message: str) -> None:
         """Let a task be repaired whose merge was refused; park it the second time."""
@@ -236,24 +284,28 @@ class TaskChanges:
         return n_changed
 
     def _count_failure(self, run: str, task: str) -> None:
-        with self.engine.begin() as connection:
-            row = sa.select(TASKS.c.repository).where(TASKS.c.run == run, TASKS.c.task == task)
-            connection.execute(
-                sa.update(REPOSITORIES)
-                .where(REPOSITORIES.c.run == run, REPOSITORIES.c.name == row.scalar_subquery())
-                .values(failures=REPOSITORIES.c.failures + 1)
-            )
+        row = sa.select(TASKS.c.repository).where(TASKS.c.run == run, TASKS.c.task == task)
+        change = (
+            sa.update(REPOSITORIES)
+            .where(REPOSITORIES.c.run == run, REPOSITORIES.c.name == row.scalar_subquery())
+            .values(failures=REPOSITORIES.c.failures + 1)
+        )
+        self.patience.ask(lambda: self._write(change))
 
     def _change(self, run: str, task: str, epoch: int, *was: FleetTaskState, **values: Any) -> bool:
-        with self.engine.begin() as connection:
-            changed = connection.execute(
-                sa.update(TASKS)
-                .where(
-                    TASKS.c.run == run,
-                    TASKS.c.task == task,
-                    TASKS.c.epoch == epoch,
-                    TASKS.c.state.in_([one.value for one in was]),
-                )
-                .values(changed_at=self._now, **values)
+        change = (
+            sa.update(TASKS)
+            .where(
+                TASKS.c.run == run,
+                TASKS.c.task == task,
+                TASKS.c.epoch == epoch,
+                TASKS.c.state.in_([one.value for one in was]),
             )
-        return bool(changed.rowcount)
+            .values(changed_at=self._now, **values)
+        )
+        return self.patience.ask(lambda: self._write(change))
+
+    def _write(self, change: sa.Update) -> bool:
+        """Whether a change met a row."""
+        with self.engine.begin() as connection:
+            return bool(connection.execute(change).rowcount)

@@ -183,19 +183,12 @@ def exclude(root: Path, common_dir: Path, patterns: Sequence[str]) -> tuple[str,
     file = common_dir / "info" / "exclude"
     while True:
         content = read_regular(file)
-        lines = {journal_path(line.strip()) for line in (content or b"").split(b"\n")}
-        missing = [pattern for pattern in dict.fromkeys(patterns) if pattern not in lines]
-        ignored = find_ignored(root, [pattern.removeprefix("/") for pattern in missing])
-        added = tuple(name for name in missing if name.removeprefix("/") not in ignored)
+        added = _patterns_to_add(root, content or b"", patterns)
         if not added:
             return ()
-        start = content or b""
-        if start and not start.endswith(b"\n"):
-            start += b"\n"
-        data = start + "".join(f"{pattern}\n" for pattern in added).encode()
         try:
             file.parent.mkdir(exist_ok=True)
-            write_atomic(file, data, expected=content)
+            write_atomic(file, _with_patterns(content or b"", added), expected=content)
         except ChangedMeanwhile:
             continue
         except OSError as error:
@@ -204,6 +197,19 @@ def exclude(root: Path, common_dir: Path, patterns: Sequence[str]) -> tuple[str,
                 "able to write to the git directory"
             ) from error
         return added
+
+
+def _patterns_to_add(root: Path, content: bytes, patterns: Sequence[str]) -> tuple[str, ...]:
+    """Those that are not in the file, and whose paths nothing else ignores."""
+    lines = {journal_path(line.strip()) for line in content.split(b"\n")}
+    missing = [pattern for pattern in dict.fromkeys(patterns) if pattern not in lines]
+    ignored = find_ignored(root, [pattern.removeprefix("/") for pattern in missing])
+    return tuple(name for name in missing if name.removeprefix("/") not in ignored)
+
+
+def _with_patterns(content: bytes, added: Sequence[str]) -> bytes:
+    end = b"\n" if content and not content.endswith(b"\n") else b""
+    return content + end + "".join(f"{pattern}\n" for pattern in added).encode()
 
 
 def find_ignored(root: Path, paths: Sequence[str]) -> frozenset[str]:

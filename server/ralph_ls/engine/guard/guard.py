@@ -120,7 +120,7 @@ class Guard:
         self._files.remember()
         self._text = text
         # A plan that the user has linked from elsewhere is not ours to write.
-        self._plan = None if self._leads_out() else self._read_plan()
+        self._plan = self._plan_inside()
         self._committed.begin(text)
         self._progress = self._read_progress()
         self._git_files.remember()
@@ -201,53 +201,75 @@ class Guard:
     ) -> tuple[GuardRestoration, KnownPlan | None]:
         """The second value is what the plan in HEAD is judged by; None: nothing is known."""
         path = self._workspace.plan_path
-        before, version = self._plan_before(), self._history.version_of_user(path, commits)
-        if version is not None and version.data is None:
-            # The user took the plan away, and the run says so.
+        before, is_gone = self._plan_of_user(path, commits)
+        if is_gone:
+            # The run says so.
             return GuardRestoration(), None
-        if version is not None:
-            before = version.data
         watched = replace(settled.watched, finished=self.newly_reported())
         if before is None:
             return GuardRestoration(), KnownPlan(path=path, before=None, seen=watched)
         target = self._workspace.root / path
         for _ in range(MERGES):
-            data = None if self._leads_out() else self._read_plan()
             fresh = KnownPlan(
                 path=path, before=before, seen=watched, reporter=self._reporter(keeper)
             )
-            if data is not None and same_lines(data, before):
-                return GuardRestoration(), fresh
-            known = replace(fresh, reporter=None)
+            data = self._plan_inside()
             if data is None:
-                return GuardRestoration(
-                    reverted=(self._whole_plan_back(keeper, target, before),)
-                ), known
+                return self._as_before(keeper, fresh, before)
+            if same_lines(data, before):
+                return GuardRestoration(), fresh
             decided, is_persons = self._decided(before, data)
             if is_persons:
                 return GuardRestoration(), None
             watched = replace(watched, decided=decided)
-            guarded = self._workspace.source.guarded(_decode(before), _decode(data), watched)
-            if _drops_own(guarded, watched) and settled.has_evidence():
-                watched = replace(watched, has_evidence=True)
-                guarded = self._workspace.source.guarded(_decode(before), _decode(data), watched)
+            guarded, watched = self._guarded(before, data, watched, settled)
             if not guarded.offences:
                 return GuardRestoration(notices=guarded.notices), replace(fresh, seen=watched)
             if b"\0" in data and b"\0" not in before:
                 # Tasks inserted into binary data would be a plan that no start accepts.
-                return GuardRestoration(
-                    reverted=(self._whole_plan_back(keeper, target, before),)
-                ), known
+                return self._as_before(keeper, fresh, before)
             try:
                 write_atomic(target, _encode(guarded.text), expected=data)
             except ChangedMeanwhile:
                 continue
             back = self._told(guarded, keeper, keeper.keep(path, data))
-            return back, replace(known, seen=watched)
+            return back, replace(fresh, reporter=None, seen=watched)
         raise StateUnusable(
             f"another program keeps writing the plan {target}; stop it, then continue with: ralph "
             "run --resume"
         )
+
+    def _plan_of_user(self, path: str, commits: IterationCommits) -> tuple[bytes | None, bool]:
+        """The plan as the agent got it or the user committed it; True: the user took it away."""
+        before, version = self._plan_before(), self._history.version_of_user(path, commits)
+        if version is None:
+            return before, False
+        return version.data, version.data is None
+
+    def _plan_inside(self) -> bytes | None:
+        """The plan as it is; None for one outside of the work tree."""
+        return None if self._leads_out() else self._read_plan()
+
+    def _as_before(
+        self, keeper: DisplacedFiles, known: KnownPlan, before: bytes
+    ) -> tuple[GuardRestoration, KnownPlan]:
+        """The whole plan as it was, and what the plan in HEAD is judged by then."""
+        back = self._whole_plan_back(keeper, self._workspace.root / known.path, before)
+        return GuardRestoration(reverted=(back,)), replace(known, reporter=None)
+
+    def _guarded(
+        self, before: bytes, data: bytes, watched: WatchedIteration, settled: FinishedIteration
+    ) -> tuple[GuardedPlan, WatchedIteration]:
+        """The plan as it may be, and the iteration with the evidence that this took.
+
+        Evidence is slow to gather, so it is asked for only where the answer depends on it.
+        """
+        source = self._workspace.source
+        guarded = source.guarded(_decode(before), _decode(data), watched)
+        if _drops_own(guarded, watched) and settled.has_evidence():
+            watched = replace(watched, has_evidence=True)
+            guarded = source.guarded(_decode(before), _decode(data), watched)
+        return guarded, watched
 
     def _reporter(self, keeper: DisplacedFiles) -> Callable[[GuardedPlan, bytes], GuardReport]:
         """Reports offences that only HEAD has."""

@@ -241,30 +241,37 @@ class ProtectedFiles:
         if self._files is None:
             return
         for path in self.paths():
-            target = self._workspace.root / path
-            now = self._look(path, self._files.get(path))
-            was = self._as_user_left((path, since), self._files.get(path), now, commits)
-            if was is not None and now is not None and _same(was, now):
+            known, target = self._files.get(path), self._workspace.root / path
+            now = self._look(path, known)
+            was = self._as_user_left((path, since), known, now, commits)
+            is_there = os.path.lexists(target)
+            is_unchanged = not is_there if was is None else now is not None and _same(was, now)
+            if is_unchanged:
                 continue
-            if was is None and not os.path.lexists(target):
-                continue
-            what = Forbidden.CHANGED if os.path.lexists(target) else Forbidden.DELETED
             agents = b"" if now is None else now.data
             kept = keeper.keep(path, agents) if now is not None else None
-            try:
-                if was is None:
-                    what = Forbidden.CREATED
-                    keeper.move_away(target, is_copied=now is not None)
-                else:
-                    self._restore(target, was, now, keeper)
-            except OSError as error:
-                raise StateUnusable(
-                    f"the agent changed {target}, and it cannot be restored: "
-                    f"{error.strerror or error}; restore it, or set guard.enabled = false"
-                ) from error
+            what = Forbidden.CHANGED if is_there else Forbidden.DELETED
+            if was is None:
+                what = Forbidden.CREATED
+            self._put_back(target, was, now, keeper)
             yield RevertedChange(
                 path=printable_path(path), what=what, text=keeper.shown(agents), kept=kept
             )
+
+    def _put_back(
+        self, target: Path, was: _Known | None, now: _Known | None, keeper: DisplacedFiles
+    ) -> None:
+        """One file as it was; away with it where there was none."""
+        try:
+            if was is None:
+                keeper.move_away(target, is_copied=now is not None)
+            else:
+                self._restore(target, was, now, keeper)
+        except OSError as error:
+            raise StateUnusable(
+                f"the agent changed {target}, and it cannot be restored: "
+                f"{error.strerror or error}; restore it, or set guard.enabled = false"
+            ) from error
 
     def _as_user_left(
         self,

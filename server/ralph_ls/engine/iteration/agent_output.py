@@ -254,13 +254,23 @@ class AgentOutputReader:
 
     def _final_of(self, effect: ReadIteration, run: RunState) -> AgentResult:
         """What the agent came to; where a killed engine listened to it, as that one recorded."""
-        agent = None if run.current is None else run.current.agent
-        dialect = _dialect_of(run)
         if self._heard == (effect.start, effect.attempt):
             return self._with_file(self._messages.final())
+        self._touched.clear()
+        finals = self._recorded_finals(effect, run)
+        self._spent, self._denied_before = None, ()
+        for final in finals[:-1]:
+            self._denied_before += final.denied_tools or ()
+            price = price_for(self._workspace.config.prices, final.model or self._model_of(run))
+            self._spent = add_usage(self._spent, with_estimated_cost(final.usage, price))
+        return finals[-1]
+
+    def _recorded_finals(self, effect: ReadIteration, run: RunState) -> list[AgentResult]:
+        """What each attempt of the start came to, from the recorded output."""
+        agent = None if run.current is None else run.current.agent
+        dialect = _dialect_of(run)
         mapping = None if agent is None else mapping_of(self._workspace.config, agent.agent)
         files = self._workspace.files
-        self._touched.clear()
         known = run.session
         argv = () if agent is None else agent.argv
         # Some take the id and its flag as one argument.
@@ -282,12 +292,7 @@ class AgentOutputReader:
             before = (final.session_usage or before) if is_resumed else None
             cost = final.session_cost_usd if is_resumed and final.session_cost_usd else cost
             finals.append(final)
-        self._spent, self._denied_before = None, ()
-        for final in finals[:-1]:
-            self._denied_before += final.denied_tools or ()
-            price = price_for(self._workspace.config.prices, final.model or self._model_of(run))
-            self._spent = add_usage(self._spent, with_estimated_cost(final.usage, price))
-        return finals[-1]
+        return finals
 
     def _with_file(self, final: AgentResult) -> AgentResult:
         """The result of the agent that this engine started, with that of its usage file."""

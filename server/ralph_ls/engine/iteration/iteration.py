@@ -271,7 +271,7 @@ class IterationWork:
         try:
             outcome = await self._judge.ask(effect, before)
         except RalphError as error:
-            return WorkJudged(verdict=JudgeVerdict.CANNOT_TELL, reason=error.message)
+            return WorkJudged(verdict=JudgeVerdict.CANNOT_TELL, reason=error.message, failed=True)
         finally:
             self._agent.forget_process()
             await self._agent.check_approvals()

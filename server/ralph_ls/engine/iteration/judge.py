@@ -143,6 +143,7 @@ class IterationJudge:
             await tool.close()
         judged = WorkJudged(
             verdict=JudgeVerdict.CANNOT_TELL,
+            failed=True,
             agent=agent.name,
             model=final.model or model,
             seconds=round(ended.seconds, 3),
@@ -162,7 +163,11 @@ class IterationJudge:
         if report is None:
             return JudgeOutcome(judged=replace(judged, reason=found.problem))
         judged = replace(
-            judged, verdict=report.verdict, reason=report.reason, changes=report.changes
+            judged,
+            verdict=report.verdict,
+            failed=False,
+            reason=report.reason,
+            changes=report.changes,
         )
         return JudgeOutcome(judged=judged, report=report)
 

@@ -18,7 +18,7 @@ import contextlib
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import Enum
@@ -28,6 +28,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ralph_ls.core.loop.effects import (
+    Effect,
     Finish,
     LaunchAgent,
     PrepareIteration,
@@ -45,6 +46,7 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
+from ralph_ls.core.loop.lane_effects import LaneEffect
 from ralph_ls.core.loop.machine.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.engine.clock import Clock, SystemClock
@@ -83,27 +85,28 @@ from ralph_ls.store.run.state_index import find_state, record_worktree
 
 def redact_value(value: Any, redact: Callable[[str], str]) -> Any:
     """The same value with every text in it redacted; the same object where nothing was found."""
-    if isinstance(value, Enum):
-        return value
-    if isinstance(value, str):
-        cleaned_text = redact(value)
-        return value if cleaned_text == value else cleaned_text
-    if isinstance(value, tuple | list):
-        return _redact_sequence(value, redact)
-    if isinstance(value, dict):
-        cleaned = {
-            redact_value(key, redact): redact_value(item, redact) for key, item in value.items()
-        }
-        return value if cleaned == value else cleaned
-    if isinstance(value, BaseModel):
-        fields = {name: getattr(value, name) for name in type(value).model_fields}
-        changes = _changes(fields, redact)
-        return value.model_copy(update=changes) if changes else value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        changes = _changes(fields, redact)
-        return dataclasses.replace(value, **changes) if changes else value
-    return value
+    match value:
+        case Enum():
+            return value
+        case str():
+            return _unless_equal(value, redact(value))
+        case tuple() | list():
+            return _redact_sequence(value, redact)
+        case dict():
+            pairs = ((redact_value(key, redact), item) for key, item in value.items())
+            return _unless_equal(value, {key: redact_value(item, redact) for key, item in pairs})
+        case BaseModel():
+            changes = _changes(value, redact)
+            return value.model_copy(update=changes) if changes else value
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            changes = _changes(value, redact)
+            return dataclasses.replace(value, **changes) if changes else value
+        case _:
+            return value
+
+
+def _unless_equal(value: Any, cleaned: Any) -> Any:
+    return value if cleaned == value else cleaned
 
 
 def _redact_sequence(value: Any, redact: Callable[[str], str]) -> Any:
@@ -113,9 +116,16 @@ def _redact_sequence(value: Any, redact: Callable[[str], str]) -> Any:
     return type(value)(cleaned)
 
 
-def _changes(fields: dict[str, Any], redact: Callable[[str], str]) -> dict[str, Any]:
-    cleaned = {name: redact_value(item, redact) for name, item in fields.items()}
-    return {name: item for name, item in cleaned.items() if item is not fields[name]}
+def _changes(value: Any, redact: Callable[[str], str]) -> dict[str, Any]:
+    """The fields of a model or a dataclass in which something was found."""
+    names = (
+        [*type(value).model_fields]
+        if isinstance(value, BaseModel)
+        else [field.name for field in dataclasses.fields(value)]
+    )
+    pairs = ((name, getattr(value, name)) for name in names)
+    cleaned = ((name, was, redact_value(was, redact)) for name, was in pairs)
+    return {name: now for name, was, now in cleaned if now is not was}
 
 
 WAITS_FOR_PEOPLE = frozenset({Phase.PARKED, Phase.PAUSED})
@@ -211,13 +221,7 @@ class Engine:
 
     def _take(self, given: Input) -> None:
         given = redact_value(given, self._workspace.redactor.redact)
-        taken = self.step(self._state, given, self._clock.now())
-        if problem := self._performer.write_first(taken.first):
-            if self._state.awaits is Awaits.START:
-                raise StateUnusable(problem)
-            # No event may report a file that does not exist.
-            taken = self.step(self._state, self._performer.failure(problem), self._clock.now())
-        taken = _with_survivors(taken)
+        taken = _with_survivors(self._step_with_files(given))
         try:
             self._journal.append(taken.events)
         except StateUnusable as error:
@@ -234,20 +238,32 @@ class Engine:
             self._settle_posted(given.command.id)
         elif isinstance(given, CommandUnreadable):
             self._settle_posted(given.id)
+        self._perform(taken.then, given)
+        self._performer.log_events(taken.events[n_inside:], before)
+        self._performer.notify(taken.events, before)
+
+    def _step_with_files(self, given: Input) -> Step:
+        """The step, whose files are written: no event may report one that does not exist."""
+        taken = self.step(self._state, given, self._clock.now())
+        if problem := self._performer.write_first(taken.first):
+            if self._state.awaits is Awaits.START:
+                raise StateUnusable(problem)
+            taken = self.step(self._state, self._performer.failure(problem), self._clock.now())
+        return taken
+
+    def _perform(self, effects: Sequence[Effect | LaneEffect], given: Input) -> None:
         is_hurried = self._last_resort is not None
-        if any(isinstance(effect, _NEEDS_FILES) for effect in taken.then):
+        if any(isinstance(effect, _NEEDS_FILES) for effect in effects):
             self._hold_on()
-        for effect in taken.then:
+        for effect in effects:
             if isinstance(effect, Finish):
                 self._exit_code = effect.exit_code
                 if is_hurried or _ends_at_once(given):
                     self._performer.end_soon()
-            else:
-                if isinstance(effect, StopAgent):
-                    self._limit_the_end()
-                self._performer.perform(effect, self._state.run)
-        self._performer.log_events(taken.events[n_inside:], before)
-        self._performer.notify(taken.events, before)
+                continue
+            if isinstance(effect, StopAgent):
+                self._limit_the_end()
+            self._performer.perform(effect, self._state.run)
 
     def _limit_the_end(self) -> None:
         """From now on the run ends in so many seconds, also where a thread hangs for good."""

@@ -35,6 +35,8 @@ class Judged(IterationEvent):
     verdict: JudgeVerdict
     reason: str = ""
     """In its words; why there is no verdict, where it is undecided."""
+    failed: bool = Field(default=False, exclude_if=lambda failed: not failed)
+    """It gave no verdict that counts, so the next judge has its tasks too."""
     changes: tuple[RequestedChange, ...] = ()
     """What it wants changed, at most fifty."""
     agent: str

@@ -112,16 +112,22 @@ def _deeper(root: Path) -> Iterator[Path]:
     for start in (root, *(folder / "refs" for folder in own)):
         to_list = deque([os.fspath(start)])
         while to_list and left > 0:
-            try:
-                with os.scandir(to_list.popleft()) as entries:
-                    for entry in entries:
-                        left -= 1
-                        if entry.is_dir(follow_symlinks=False):
-                            to_list.extend([] if entry.path in skipped else [entry.path])
-                        elif start is not root or entry.name in TREE_FILES:
-                            yield Path(entry.path)
-            except OSError:
-                continue
+            for entry, is_folder in _entries(to_list.popleft()):
+                left -= 1
+                if is_folder:
+                    to_list.extend({entry.path} - skipped)
+                elif start is not root or entry.name in TREE_FILES:
+                    yield Path(entry.path)
+
+
+def _entries(folder: str) -> Iterator[tuple[os.DirEntry[str], bool]]:
+    """What is in a folder, and whether each is a folder; nothing more where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                yield entry, entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return
 
 
 Ask = Callable[..., bytes]

@@ -215,9 +215,7 @@ def merge_attempts(
         return
 
     def settle(attempts: dict[str, int]) -> None:
-        for was, now in renamed.items():
-            if was in attempts:
-                attempts[now] = max(attempts.pop(was), attempts.get(now, 0))
+        _rename(attempts, renamed)
         for task in changed:
             more = after.get(task, 0) - before.get(task, 0)
             count = attempts.get(task, 0) + more if task in after else 0
@@ -227,6 +225,13 @@ def merge_attempts(
                 attempts.pop(task, None)
 
     _change(project, settle)
+
+
+def _rename(attempts: dict[str, int], renamed: Mapping[str, str]) -> None:
+    """Count a task under its new id; of two counts the higher one stays."""
+    for was, now in renamed.items():
+        if was in attempts:
+            attempts[now] = max(attempts.pop(was), attempts.get(now, 0))
 
 
 def forget_attempts(project: ProjectState, task: str) -> bool:

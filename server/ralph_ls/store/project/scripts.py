@@ -156,17 +156,20 @@ class _ScriptWalk:
             path = posixpath.normpath(posixpath.join(folder, named))
             if not _is_inside(path):
                 continue
-            if not _PATTERN.search(path):
-                if (self._root / path).is_file():
-                    yield path
-                continue
-            try:
-                matches = sorted(self._root.glob(path))
-            except (OSError, ValueError):
-                continue
-            for match in matches[: MOST_FILES + 1]:
-                if match.is_file():
-                    yield match.relative_to(self._root).as_posix()
+            if _PATTERN.search(path):
+                yield from self._matches(path)
+            elif (self._root / path).is_file():
+                yield path
+
+    def _matches(self, pattern: str) -> Iterator[str]:
+        """The first files that a pattern of names matches."""
+        try:
+            matches = sorted(self._root.glob(pattern))
+        except (OSError, ValueError):
+            return
+        for match in matches[: MOST_FILES + 1]:
+            if match.is_file():
+                yield match.relative_to(self._root).as_posix()
 
     def _take(self, wanted: dict[str, FileUse]) -> None:
         fresh = {path: kind for path, kind in wanted.items() if path not in self._visited}

@@ -16,7 +16,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -264,18 +264,8 @@ def find_old_logs(
     """
     if retention.days is None and retention.newest is None:
         return []
-    found: list[tuple[float, Path]] = []
-    for place in (
-        folder,
-        *(path for path in _entries(folder) if _OUR_FOLDERS.fullmatch(path.name)),
-    ):
-        if place.is_symlink():
-            continue
-        for path in _entries(place):
-            with contextlib.suppress(OSError):
-                status = path.lstat()
-                if _OUR_LOGS.fullmatch(path.name) and stat.S_ISREG(status.st_mode):
-                    found.append((status.st_mtime, path))
+    places = [folder, *(path for path in _entries(folder) if _OUR_FOLDERS.fullmatch(path.name))]
+    found = [log for place in places if not place.is_symlink() for log in _our_logs(place)]
     found.sort(reverse=True)
     old = found[retention.newest or 0 :]
     protected = [] if retention.days is None else [now - timedelta(days=retention.days)]
@@ -283,6 +273,15 @@ def find_old_logs(
     for since in protected:
         old = [(changed, path) for changed, path in old if changed < since.timestamp()]
     return [path for _, path in reversed(old)]
+
+
+def _our_logs(folder: Path) -> Iterator[tuple[float, Path]]:
+    """The regular files with our names, each with its time of change."""
+    for path in _entries(folder):
+        with contextlib.suppress(OSError):
+            status = path.lstat()
+            if _OUR_LOGS.fullmatch(path.name) and stat.S_ISREG(status.st_mode):
+                yield status.st_mtime, path
 
 
 def remove_logs(paths: Iterable[Path]) -> int:

@@ -10,12 +10,13 @@ from ralph_ls.core.fleet.schedule import (
     FleetPlan,
     FleetTask,
     RepositoryRules,
+    awaited_releases,
     releasable,
     releasable_later,
     within_hours,
 )
 from ralph_ls.core.loop.lane_inputs import OpenTask
-from ralph_ls.protocol.fleet import FleetTaskState
+from ralph_ls.protocol.fleet import FleetRelease, FleetTaskState
 from ralph_ls.protocol.run.values import TaskRef
 
 NOON = datetime(2026, 11, 28, 12, tzinfo=UTC)
@@ -29,12 +30,14 @@ def task(
     waits_for: tuple[str, ...] = (),
     foreign: tuple[str, ...] = (),
     files: tuple[str, ...] = (),
+    is_released: bool = False,
 ) -> FleetTask:
     repository, _, name = key.partition("#")
     return FleetTask(
         repository=repository,
         state=state,
         foreign=frozenset(foreign),
+        is_released=is_released,
         task=OpenTask(
             task=TaskRef(id=name, title=name),
             waits_for=frozenset(waits_for),
@@ -121,3 +124,33 @@ def test_hours_may_end_on_the_next_day(
     hours: tuple[time, time] | None, now: time, expected: bool
 ) -> None:
     assert within_hours(hours, now) is expected
+
+
+@pytest.mark.parametrize(
+    ("release", "first", "starts", "awaited"),
+    [
+        (FleetRelease.MERGE, task("a#1", State.MERGED), True, ()),
+        (FleetRelease.TAG, task("a#1", State.MERGED), False, ("a#1",)),
+        (FleetRelease.PUBLISHED, task("a#1", State.MERGED), False, ("a#1",)),
+        (FleetRelease.TAG, task("a#1", State.MERGED, is_released=True), True, ()),
+        # Nothing is looked for before the merge, not even what an agent tagged itself.
+        (FleetRelease.TAG, task("a#1", State.QUEUED, is_released=True), False, ()),
+    ],
+)
+def test_a_merged_task_is_released_as_its_repository_says(
+    release: FleetRelease, first: FleetTask, *, starts: bool, awaited: tuple[str, ...]
+) -> None:
+    rules = RepositoryRules(lanes=4, release=release)
+    made = plan(first, task("a#2", waits_for=("1",)), task("b#3", foreign=("a#1",)), a=rules)
+
+    # In its own plan the merge is enough.
+    assert ("a#2" in releasable(made, NOON)) is (first.state is State.MERGED)
+    assert ("b#3" in releasable(made, NOON)) is starts
+    assert awaited_releases(made) == awaited
+
+
+def test_a_release_that_nobody_waits_for_is_not_looked_for() -> None:
+    rules = RepositoryRules(lanes=4, release=FleetRelease.TAG)
+    made = plan(task("a#1", State.MERGED), task("b#3", State.DROPPED, foreign=("a#1",)), a=rules)
+
+    assert awaited_releases(made) == ()

@@ -51,9 +51,13 @@ def _print_repository(repository: FleetRepositoryView, status: FleetStatus) -> N
     print_text(f"\n{name}: {merged} of {total} merged into {repository.onto}")
     if repository.problem is not None:
         print_text(f"  breaker open: {repository.problem}")
+    lacking = {one.task: one.unreleased for one in status.tasks if one.unreleased is not None}
     for task in status.tasks:
         if task.task.startswith(f"{name}#"):
             _print_task(task)
+            for key in task.waits_for:
+                if key in lacking:
+                    print_text(f"      {key} is merged, but {lacking[key]}")
 
 
 def _print_task(task: FleetTaskView) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Callable
 from functools import partial
 from threading import Timer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ralph_ls.cli.commands.fleet.tasks import print_status
 from ralph_ls.cli.fleet_context import FleetContext, WorkerOptions
@@ -14,6 +15,9 @@ from ralph_ls.cli.fleet_inbox import publish_waiting
 from ralph_ls.cli.output import print_error, print_text
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.protocol.fleet import FleetFile, FleetTaskState
+
+if TYPE_CHECKING:
+    from ralph_ls.engine.fleet.worker import FleetWorker
 
 REPLAN_SECONDS = 60.0
 
@@ -41,6 +45,8 @@ class WorkerStopped(RalphError):
 
 def run(context: FleetContext, options: WorkerOptions) -> None:
     """Queue the tasks of all plans, and work on them here."""
+    from sqlalchemy.exc import DBAPIError
+
     from ralph_ls.engine.fleet.planning import plan_fleet
     from ralph_ls.engine.fleet.worker import FleetWorker, is_run_over
 
@@ -53,12 +59,6 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
     if options.submit:
         print_text("They are queued. See: ralph fleet status")
         return
-    worker = FleetWorker(
-        context.address(),
-        context.environment,
-        report=print_text,
-        on_change=partial(publish_waiting, context),
-    )
     # Remotes may be slow, and leases have to be renewed meanwhile.
     planning = Timer(REPLAN_SECONDS, lambda: None)
 
@@ -67,6 +67,9 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
             plan_fleet(_fleet_of(context, options), ledger, context.environment)
         except RalphError as error:
             print_error(error.message)
+        except DBAPIError:
+            # The worker reports that; the plans are read again later.
+            return
 
     def is_over() -> bool:
         nonlocal planning
@@ -78,12 +81,22 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
             planning.start()
         return False
 
-    _run_worker(worker, is_over)
+    def start() -> FleetWorker:
+        return FleetWorker(
+            context.address(),
+            context.environment,
+            report=print_text,
+            on_change=partial(publish_waiting, context),
+        )
+
+    _run_worker(start, is_over)
     publish_waiting(context)
     print_status(context)
     waiting = [one for one in ledger.tasks(run_id) if one["state"] in {"parked", "asking"}]
     if waiting:
         raise Unfinished(f"{len(waiting)} tasks wait for you; see: ralph fleet status")
+    if ledger.awaited(run_id):
+        raise Unfinished("tasks wait for a release of others; see: ralph fleet status")
 
 
 def work(context: FleetContext, options: WorkerOptions) -> None:
@@ -101,20 +114,26 @@ def work(context: FleetContext, options: WorkerOptions) -> None:
             raise UsageError(f"--label {label!r}: write lower-case letters, digits, - and _")
     if len(options.labels) > MOST_LABELS:
         raise UsageError(f"a worker has at most {MOST_LABELS} labels")
-    worker = FleetWorker(
-        context.address(),
-        context.environment,
-        labels=options.labels,
-        report=print_text,
-        on_change=partial(publish_waiting, context),
-    )
-    print_text(f"Worker {worker.place.worker} takes tasks. Ctrl-C gives them back.")
+    ledger = context.ledger()
+
+    def start() -> FleetWorker:
+        worker = FleetWorker(
+            context.address(),
+            context.environment,
+            labels=options.labels,
+            report=print_text,
+            on_change=partial(publish_waiting, context),
+        )
+        print_text(f"Worker {worker.place.worker} takes tasks. Ctrl-C gives them back.")
+        return worker
 
     def is_over() -> bool:
-        run_id = worker.ledger.last_run()
-        return options.until_done and run_id is not None and is_run_over(worker.ledger, run_id)
+        if not options.until_done:
+            return False
+        run_id = ledger.last_run()
+        return run_id is not None and is_run_over(ledger, run_id)
 
-    _run_worker(worker, is_over)
+    _run_worker(start, is_over)
 
 
 def _fleet_of(context: FleetContext, options: WorkerOptions) -> FleetFile:
@@ -126,8 +145,12 @@ def _fleet_of(context: FleetContext, options: WorkerOptions) -> FleetFile:
     return fleet.model_copy(update={"lanes": options.lanes})
 
 
-def _run_worker(worker: Any, is_over: Any) -> None:
+def _run_worker(start: Callable[[], FleetWorker], is_over: Callable[[], bool]) -> None:
+    """Run a worker to its end; another one takes the place of one that was declared dead."""
+    from ralph_ls.engine.fleet.worker import DeclaredDead
+
     interrupted: list[int] = []
+    worker = start()
 
     def stop(number: int, _frame: object) -> None:
         interrupted.append(number)
@@ -135,7 +158,15 @@ def _run_worker(worker: Any, is_over: Any) -> None:
 
     before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
-        worker.run(is_over)
+        while True:
+            try:
+                worker.run(is_over)
+                break
+            except DeclaredDead as error:
+                print_error(error.message)
+                if interrupted:
+                    break
+                worker = start()
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)

@@ -67,28 +67,35 @@ def matching_stretches(
     text: str, lowered: str, holes: Sequence[Span], signs: ProseFilter
 ) -> Iterator[Span]:
     """The stretches of whole sentences outside the holes that contain a sign."""
-    starts = [start for start, _ in holes]
+    starts = [*(start for start, _ in holes), len(text)]
+    ends = [0, *(end for _, end in holes)]
     literals = LiteralHits(lowered, (*signs.literals, _STRUCK_OUT))
     stars = LiteralHits(text, "*")
     position = taken = 0
     while True:
-        hit = literals.next_from(position)
-        star = _next_inner_star(text, stars, position, len(text) if hit is None else hit)
-        hit = hit if star is None else star
+        hit, is_star = _next_hit(text, literals, stars, position)
         if hit is None:
             return
-        index = bisect_right(starts, hit)
-        floor = max(taken, holes[index - 1][1]) if index else taken
+        index = bisect_right(starts, hit, hi=len(holes))
+        floor = max(taken, ends[index])
         if hit < floor:
             position = floor
-        elif star is None and not _is_sign(text, lowered, hit, signs):
+        elif not is_star and not _is_sign(text, lowered, hit, signs):
             position = hit + 1
         else:
-            ceiling = starts[index] if index < len(starts) else len(text)
-            following = _BREAK.search(text, hit, ceiling)
-            taken = ceiling if following is None else following.start()
+            following = _BREAK.search(text, hit, starts[index])
+            taken = starts[index] if following is None else following.start()
             yield _break_before(text, hit, floor), taken
             position = max(taken, hit + 1)
+
+
+def _next_hit(
+    text: str, literals: LiteralHits, stars: LiteralHits, position: int
+) -> tuple[int | None, bool]:
+    """Where a sign may be next, and whether it is an emphasis mark inside a word."""
+    hit = literals.next_from(position)
+    star = _next_inner_star(text, stars, position, len(text) if hit is None else hit)
+    return (hit, False) if star is None else (star, True)
 
 
 def _is_sign(text: str, lowered: str, hit: int, signs: ProseFilter) -> bool:

@@ -66,13 +66,13 @@ def find_blocks(text: str, lowered: str | None = None) -> tuple[StatusBlock, ...
         if marker is None:
             break
         position = marker.span[1]
-        if isinstance(marker, _Opening):
-            if marker.shape == _MARKED:
+        match marker:
+            case _Opening(shape=shape) if shape == _MARKED:
                 opening = marker
-            else:
-                for block in _shaped_block(text, marker):
-                    blocks.append(block)
-                    position = block.span[1]
+            case _Opening():
+                shaped = _shaped_block(text, marker)
+                blocks.extend(shaped)
+                position = max([position, *(block.span[1] for block in shaped)])
     return tuple(blocks)
 
 

@@ -320,7 +320,7 @@ def _judged_changes(state: RunState, event: Judged) -> RunChanges:
     changes: RunChanges = {
         "judgement": event,
         "judge_requests": judge.requests_after_verdict(state, event),
-        "judge_owed": tuple(one for one in state.judge_owed if one not in event.tasks),
+        "judge_owed": judge.owed_after_verdict(state, event),
         "judge_totals": judge.totals_after_verdict(state.judge_totals, event),
     }
     evidence = state.evidence

@@ -81,7 +81,7 @@ from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import OnBlocked
 from ralph_ls.protocol.run.events import AgentExited, PhaseChanged
 from ralph_ls.protocol.run.state import CurrentIteration
-from ralph_ls.protocol.run.values import EndReason, Evidence, Phase
+from ralph_ls.protocol.run.values import EndReason, Evidence, Phase, TaskRef
 
 MARKED_BLOCKED = "you to look at it and remove [BLOCKED]"
 """What a task needs that the loop set aside (docs/rules.md#attempts)."""
@@ -398,16 +398,11 @@ def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIte
         task = given.renamed.get(task.id, task)
     tasks_done = () if validation.is_invalid(settlement.current) else given.tasks_done
     done = task is not None and task.id in tasks_done
-    # An agent that closes a task that does not hold has failed at it, whatever else it did
-    # (docs/rules.md#attempts).
-    refuted = {one.task.id for one in given.verified if one.failed}
-    refuted |= {one.task.id for one in settlement.current.verified if one.reopened}
-    is_progress = settlement.evidence.progress and not (task and task.id in refuted)
     counted = attempts.count_attempt(
         attempts.rename_tasks(attempts.failed_attempts(draft.run), given.renamed),
         task,
         done=done,
-        progress=is_progress,
+        progress=settlement.evidence.progress and not _is_refuted(task, settlement),
         counts=_keeps_attempt(settlement),
         config=config,
         others_done=(*tasks_done, *given.reviewed),
@@ -437,6 +432,15 @@ def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIte
         unfinished=is_endless,
     )
     return replace(settlement, attempts=after, set_aside=set_aside)
+
+
+def _is_refuted(task: TaskRef | None, settlement: SettledIteration) -> bool:
+    """Whether the agent closed the task and it does not hold: it has failed at it, whatever else
+    it did (docs/rules.md#attempts).
+    """
+    refuted = {one.task.id for one in settlement.read.verified if one.failed}
+    refuted |= {one.task.id for one in settlement.current.verified if one.reopened}
+    return task is not None and task.id in refuted
 
 
 def _keeps_attempt(settlement: SettledIteration) -> bool:

@@ -132,6 +132,7 @@ def emit_verdict(draft: StepDraft, given: WorkJudged) -> None:
             **draft.iteration_stamp,
             verdict=given.verdict,
             reason=given.reason,
+            failed=given.failed,
             changes=given.changes,
             agent=given.agent or draft.config.agent,
             model=given.model,

@@ -4,7 +4,8 @@ A judge looks at work that is valid, before the gate (docs/rules.md#judge). Its 
 the evidence. Where it requests changes, the tasks are open again in the plan, and the next agent
 gets the reasons. A request that no task of the plan can carry, as for a request on GitHub, refuses
 every completion until a judge passes the work or the user overrules it. An undecided judge
-changes nothing, and is reported. After ``max_rounds`` requests in a row the run is stuck.
+changes nothing, and is reported; what one that failed had to judge, the next one judges too.
+After ``max_rounds`` requests in a row the run is stuck.
 
 Nothing here starts a judge or edits a plan.
 """
@@ -95,7 +96,8 @@ def _subject(
         if task not in given.moved
     ]
     held = [task for one in held_requests(run) for task in one.tasks if with_held]
-    return tuple({task.id: task for task in (*done, *run.judge_owed, *held)}.values())
+    # The diff begins where the first of them was begun, and earlier ones are the first.
+    return tuple({task.id: task for task in (*run.judge_owed, *done, *held)}.values())
 
 
 def keys_of(tasks: Iterable[TaskRef]) -> tuple[str, ...]:
@@ -199,6 +201,12 @@ def owed_after_iteration(run: RunState) -> tuple[TaskRef, ...]:
         for task in tasks_done
     ]
     return tuple({task.id: task for task in (*run.judge_owed, *done)}.values())
+
+
+def owed_after_verdict(run: RunState, judged: Judged) -> tuple[TaskRef, ...]:
+    """Tasks that are still to be judged after a verdict; all of them where a judge failed."""
+    others = tuple(one for one in run.judge_owed if one not in judged.tasks)
+    return (*others, *judged.tasks) if judged.failed else others
 
 
 def requests_after_overruling(run: RunState, tasks: tuple[TaskRef, ...]) -> dict[str, Judged]:

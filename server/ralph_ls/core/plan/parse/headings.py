@@ -19,6 +19,7 @@ from ralph_ls.core.plan.parse.section_words import (
     FIX_PLANS,
     NOTES,
     NUMBERED,
+    OPEN_WORK,
     OUT_OF_SCOPE,
     PRESENT,
     PRIORITIES,
@@ -165,7 +166,7 @@ def open_section(
         holds_steps=is_title
         or words.holds_steps
         or words.is_optional
-        or (is_plain and name is None and _is_divided(parent)),
+        or (is_plain and name is None and _ASKS.match(title) is None and _is_divided(parent)),
         lists_steps=words.lists_steps,
         has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
         in_task_file=name is not HeadingClass.TASK
@@ -296,6 +297,8 @@ _TICKET = re.compile(r"\W*[A-Z][A-Z0-9]{1,9}-[0-9]{1,5}(?=\s*(?:[:|\u00b7\u2013\
 """A heading that begins with an id: ``BUG-003 — …``."""
 _NO_TICKET = re.compile(r"\W*(?:ADR|RFC|ISO|UTF|SHA|AES|GPT|CVE|PEP|FR|NFR|REQ|AC|SC|DEC|UC)-")
 """Ids of what is no work: decisions, requirements, standards."""
+_ASKS = re.compile(r"\W*(?:why|how|what|when|where|which|who)\b", re.IGNORECASE)
+"""A heading that explains."""
 _NOTES = re.compile(
     r"(?:(?:implementation|additional|session|agent|developer|technical|general|other|important) )?"
     r"notes?(?: (?:for|from|on|to) .*)?"
@@ -401,7 +404,7 @@ def _read_priority(title: str, words: str) -> Priority | None:
 
 
 def _read_kind(words: str) -> SectionKind:
-    if words in TASKS or words.endswith(TASKS_LAST_WORDS):
+    if words in TASKS or words.endswith(TASKS_LAST_WORDS) or OPEN_WORK.fullmatch(words):
         return SectionKind.TASKS
     if _DONE.fullmatch(words) or words in DONE:
         return SectionKind.DONE

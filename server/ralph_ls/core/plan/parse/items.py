@@ -200,6 +200,7 @@ STATUS_LABELS = (
 _FIELD = re.compile(
     rf"[*_]{{0,3}}(?:(?P<label>{CRITERIA_LABELS})|(?P<status>{STATUS_LABELS})"
     r"|(?P<name>blocked by|needs|severity))"
+    r"(?:[ \t]?[(（][^()（）]{1,20}[)）])?"  # noqa: RUF001
     r"[*_]{0,3}[ \t]*(?(name):|[:：])[*_]{0,3}(?P<value>.*)",  # noqa: RUF001
     re.IGNORECASE | re.DOTALL,
 )

@@ -1,4 +1,4 @@
-"""Section words: what headings of sections and columns say of what is below, in fourteen languages.
+"""Section words: what headings of sections and columns say of what is below, in fifteen languages.
 
 A heading is compared as a whole, in lower case and without marks, numbers and remarks.
 """
@@ -51,6 +51,7 @@ TASKS = _names(
     "yapılacaklar|yapılacak|görevler|görev listesi|sonraki adımlar|kalan görevler|kalan işler",  # noqa: RUF001
     "việc cần làm|cần làm|công việc|danh sách công việc|nhiệm vụ|các bước tiếp theo|còn lại",
     "bước tiếp theo|việc còn lại|đang làm",
+    "tugas|daftar tugas|langkah selanjutnya|langkah berikutnya|selanjutnya|belum selesai",
 )
 
 DONE = _names(
@@ -67,7 +68,7 @@ DONE = _names(
     "ukończone zadania|wykonane zadania",
     "gedaan|klaar|afgerond|voltooid|gereed|afgeronde taken|voltooide taken",
     "completato|completati|completate|fatto|tamamlananlar|tamamlandı|yapılanlar|bitenler",  # noqa: RUF001
-    "đã xong|đã hoàn thành|hoàn thành|đã làm|xong",
+    "đã xong|đã hoàn thành|hoàn thành|đã làm|xong|selesai|sudah selesai",
 )
 
 PROGRESS = _names(
@@ -85,7 +86,7 @@ NOTES = _names(
     "priority key|key|how items get added|how to add items",
     "legend|status legend|task legend|task notation|notation|task tags|task format|status values",
     "status definitions|状态说明|图例|凡例|범례|legende|légende|leyenda|legenda|statuslegende",
-    "легенда",
+    "легенда|catatan|ghi chú|ghi chú thực thi|notlar|appunti",
 )
 """Never tasks; a legend has a box for each state."""
 
@@ -148,7 +149,7 @@ WORK = re.compile(
     r"|pendientes?|próxim[oa]s|faltantes?|por hacer|tarefas|pendentes?|a fazer"
     r"|задач[аи]?|осталось|следующ\w+|сделать|zadania|następne|pozostał\w+|do zrobienia"
     r"|taken|volgende|nog te|openstaande)\b"
-    r"|待|任务|任務|未完|下一步|剩余|计划中|タスク|やること|残り?作業|残件|未対応|課題|予定|今後|立即|即将"
+    r"|待|后续|任务|任務|未完|下一步|剩余|计划中|タスク|やること|残り?作業|残件|未対応|課題|予定|今後|立即|即将"
     r"|할 일|남은|작업|예정|다음",
     re.IGNORECASE,
 )
@@ -182,12 +183,20 @@ PRESENT = re.compile(r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status
 
 PROSE_LAST_WORDS = (
     " completion notes",
+    " questions",
     "guideline",
     "guidelines",
     "conventions",
     "principles",
     "references",
 )
+
+OPEN_WORK = re.compile(
+    r"what(?:'s| is)? (?:remains?|remaining|left|next|missing)(?: to (?:do|be done))?"
+    r"|(?:still|left|remaining|things) (?:left )?to (?:do|be done)|to be done|not done yet"
+    r"|(?:remaining|outstanding|unfinished|upcoming|unimplemented)(?: [^\W\d_][\w'-]*){1,3}"
+)
+"""Whole headings that say that what is below is still to do."""
 
 TASKS_LAST_WORDS = (
     " action items",
@@ -206,7 +215,8 @@ TASKS_LAST_WORDS = (
 STEPS = re.compile(
     r"\W*(?:(?:phase|milestone|sprint|step|stage|batch|track|workstream|wave|phasen?|meilenstein"
     r"|schritt|étape|jalon|fase|hito|paso|etapa|marco|passo|этап|фаза|шаг|спринт|веха|faza|etap|krok"
-    r"|stap|mijlpaal|m[0-9]{1,2})\b|第[一二三四五六七八九十0-9]+[阶階步]|阶段|階段|步骤|フェーズ|ステップ|"
+    r"|stap|mijlpaal|giai đoạn|bước|tahap|langkah|m[0-9]{1,2})\b"
+    r"|第[一二三四五六七八九十0-9]+[阶階步]|阶段|階段|步骤|フェーズ|ステップ|"
     r"マイルストーン|[0-9]+ ?단계|단계|스프린트|마일스톤)"
 )
 """Beginnings of headings whose numbered lists are tasks in a plan without any box."""
@@ -235,6 +245,9 @@ STEP_SECTIONS = _names(
     "etapy|fazy|fazy realizacji|kroki implementacji|etapy wdrożenia",
     "actieplan|stappenplan|plan van aanpak|implementatieplan|werkplan|herstelplan|stappen|fases",
     "fasen|uitvoeringsplan",
+    "passi di implementazione|piano di implementazione|piano d'azione|uygulama planı",  # noqa: RUF001
+    "uygulama adımları|kế hoạch triển khai|các bước thực hiện|các bước triển khai|lộ trình",  # noqa: RUF001
+    "langkah implementasi|rencana implementasi|langkah pengerjaan|tahapan|tahapan implementasi",
 )
 """Whole headings that do the same."""
 
@@ -258,8 +271,8 @@ TASK_NAME = re.compile(
 STEP_NAME = re.compile(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
     r"(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|fix|change|batch"
-    rf"|track|workstream|schritt|étape|paso|etapa|passo|fase|этап|фаза|шаг|спринт|faza|etap|krok|stap)"
-    rf"{_NUMBER}"
+    rf"|track|workstream|schritt|étape|paso|etapa|passo|fase|этап|фаза|шаг|спринт|faza|etap|krok|stap"
+    rf"|giai đoạn|bước|tahap|langkah){_NUMBER}"
     r"(?! (?:to|and|or|execution|goals?|overview|summary|success|deliverables?|notes?"
     r"|(?:\w+ )?criteria)\b)"
     r"|[^\w\[]*第[一二三四五六七八九十0-9]+[阶階步]"
@@ -316,6 +329,7 @@ TITLE_COLUMNS = _names(
     "задача|название|задание|функция|требование|шаг|zadanie|nazwa|funkcja|krok|tytuł|wymaganie",
     "taak|naam|stap|actie|functie",
     "attività|compito|funzionalità|görev|iş|özellik|công việc|nhiệm vụ|tính năng|hạng mục|cụm|việc",
+    "tugas|fitur",
 )
 PART_COLUMNS = _names(
     "stage|phase|milestone|module|component|阶段|模块|里程碑|ステップ|フェーズ|단계|etapa|fase|hito",

@@ -1,4 +1,4 @@
-"""State words: the words and signs of states where a plan has no box, in fourteen languages.
+"""State words: the words and signs of states where a plan has no box, in fifteen languages.
 
 They are in ``Status:`` lines, in columns of tables, behind the words of an item and in headings
 such as ``### 1.1 🟢 Parser``. A word has precedence over a sign; unknown words give no state. A
@@ -88,7 +88,7 @@ def closing_remark(text: str) -> StateRemark | None:
         return None if state is None else StateRemark(bold.end(1), state)
     skipped = max(len(text) - _LONGEST_REMARK, 0)
     found = _CLOSING.search(text, skipped)
-    if found is None or is_of_one_stage(text):
+    if found is None or is_of_one_stage(text) or text.count("`", 0, found.start()) % 2:
         return None
     state = _state_behind(next(part for part in found.groups() if part is not None))
     if state is None and found[1] is not None:
@@ -242,6 +242,13 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _TODO: "da fare|da completare|da iniziare|pianificato|pianificata|aperto|aperta|in attesa",
         _BLOCKED: "bloccato|bloccata|sospeso|sospesa",
         _SKIPPED: "saltato|annullato|annullata|rimandato|rimandata|rinviato|scartato",
+    },
+    "Indonesian": {
+        _DONE: "selesai|sudah selesai|sudah|telah selesai",
+        _BEGUN: "sedang dikerjakan|dalam proses|berjalan|sebagian",
+        _TODO: "belum|belum dimulai|belum selesai|akan datang|direncanakan|akan dikerjakan",
+        _BLOCKED: "terblokir|terhambat",
+        _SKIPPED: "dibatalkan|dilewati|ditunda|batal",
     },
     "Turkish": {
         _DONE: "bitti|tamamlandı|tamamlandi|yapıldı|yapildi|çözüldü",  # noqa: RUF001

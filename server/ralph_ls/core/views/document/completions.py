@@ -203,18 +203,16 @@ def _values(
     if key == "status" and typed.lstrip().startswith(after_status):
         start += len(after_status)
         key = "supersedes"
+    span = (start, at.column)
     if key == "status":
         for status, detail in _STATUSES.items():
             text = f"{space}{status.value}"
-            yield _completion(CompletionKind.VALUE, status.value, text, detail, (start, at.column))
+            yield _completion(CompletionKind.VALUE, status.value, text, detail, span)
     elif key in _NAMING_KEYS:
-        folder = dirname(page.spec_name)
-        for name in specs:
-            if name != page.spec_name:
-                # A bare name is relative to the specification.
-                shown = f"{FOLDER}/{name}" if folder else name
-                text = f"{space}{shown}"
-                yield _completion(CompletionKind.SPEC, shown, text, "", (start, at.column))
+        # A bare name is relative to the specification.
+        prefix = f"{FOLDER}/" if dirname(page.spec_name) else ""
+        for shown in (f"{prefix}{name}" for name in specs if name != page.spec_name):
+            yield _completion(CompletionKind.SPEC, shown, f"{space}{shown}", "", span)
 
 
 # ------------------------------------------------------------------------------------------ plans
@@ -284,11 +282,7 @@ def _tags(at: _At) -> Iterator[Completion]:
     content = marks.contents[-1]
     is_in_box = marks.box is not None and at.column < marks.text
     begin = content if is_in_box or marks.box is None else marks.text
-    opening = at.before.rfind("[", begin)
-    has_bracket = opening >= 0 and "]" not in at.before[opening:]
-    start = opening if has_bracket else at.column
-    while not has_bracket and start > begin and at.before[start - 1].isalpha():
-        start -= 1
+    start, has_bracket = _start_of_tag(at, begin)
     if _WHOLE_TAG.sub("", at.before[begin:start]).strip("* :\t"):
         # A part of the title precedes it.
         return
@@ -298,11 +292,30 @@ def _tags(at: _At) -> Iterator[Completion]:
     if start == content and (has_bracket or not (typed or at.text[marks.starts[-1]].isdigit())):
         for box, detail in _BOXES:
             yield _completion(CompletionKind.BOX, box, f"{box}{space}", detail, (start, end))
-    for name, detail in () if is_in_box else _TAGS:
+    if not is_in_box:
+        yield from _tags_named(typed, (start, end), space, has_bracket=has_bracket)
+
+
+def _tags_named(
+    typed: str, span: tuple[int, int], space: str, *, has_bracket: bool
+) -> Iterator[Completion]:
+    """Those that contain what was typed in a bracket, or begin with what was typed without one."""
+    for name, detail in _TAGS:
         if typed in name if has_bracket else name.startswith(typed):
             tag = f"[{name}]"
-            found = _completion(CompletionKind.TAG, tag, f"{tag}{space}", detail, (start, end))
+            found = _completion(CompletionKind.TAG, tag, f"{tag}{space}", detail, span)
             yield found if has_bracket else replace(found, filter=name)
+
+
+def _start_of_tag(at: _At, begin: int) -> tuple[int, bool]:
+    """Where the tag before the cursor begins, and whether it has its bracket already."""
+    opening = at.before.rfind("[", begin)
+    if opening >= 0 and "]" not in at.before[opening:]:
+        return opening, True
+    start = at.column
+    while start > begin and at.before[start - 1].isalpha():
+        start -= 1
+    return start, False
 
 
 def _completion(

@@ -44,6 +44,7 @@ from ralph_ls.core.views.model.words import (
     reverted_words,
 )
 from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.run.events import Warned
 from ralph_ls.protocol.run.report import Report
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import BreakerState, Evidence, Phase
@@ -368,22 +369,28 @@ def _warnings(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     newest = {warned.code: warned for warned in state.warnings}
     # Of several warnings about a context window only the last is shown.
     fullest = max((code for code in newest if code in CONTEXT_WARNINGS), default=None)
-    for code, warned in newest.items():
-        start, link = warned.start, _cause(at, warned.start, warned.iteration)
-        if warned.removed is not None and at.context.plan.find(warned.removed.task.id):
-            continue
-        if code in SHOWN_WARNINGS and start is not None and _is_newest(state, start):
-            is_question = code == DiagnosticCode.RESTORATION_NOT_COMMITTED
-            severity = Severity.WARNING if is_question else Severity.INFORMATION
-            yield _at(at.span_of_start(start), severity, code, warned.message, link)
-        elif code == fullest and start == state.start:
-            severity = CONTEXT_WARNINGS[code]
-            yield _at(at.span_of_start(start), severity, code, warned.message, link)
-        elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
-            yield _at(at.top, Severity.HINT, code, warned.message, link)
+    for warned in newest.values():
+        if warned.removed is None or not at.context.plan.find(warned.removed.task.id):
+            yield from _warning(state, at, warned, is_fullest=warned.code == fullest)
     if state.phase is not Phase.ENDED:
         for warned in current_warnings(state.warnings):
             yield _at(at.top, Severity.HINT, warned.code, warned.message)
+
+
+def _warning(
+    state: RunState, at: DocumentPositions, warned: Warned, *, is_fullest: bool
+) -> Iterator[Diagnostic]:
+    """A warning at its iteration or at the top; none where it is over or has another view."""
+    code, start = warned.code, warned.start
+    link = _cause(at, start, warned.iteration)
+    if code in SHOWN_WARNINGS and start is not None and _is_newest(state, start):
+        is_question = code == DiagnosticCode.RESTORATION_NOT_COMMITTED
+        severity = Severity.WARNING if is_question else Severity.INFORMATION
+        yield _at(at.span_of_start(start), severity, code, warned.message, link)
+    elif is_fullest and start == state.start:
+        yield _at(at.span_of_start(start), CONTEXT_WARNINGS[code], code, warned.message, link)
+    elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
+        yield _at(at.top, Severity.HINT, code, warned.message, link)
 
 
 def _is_newest(state: RunState, start: int) -> bool:

@@ -19,7 +19,13 @@ from enum import StrEnum
 from ralph_ls.core.markdown_fences import CODE_INDENT, COMMENT, is_closing, opening_mark
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.front_matter import FrontMatter, read_front_matter
-from ralph_ls.core.plan.parse.lines import advance_column, find_marks, is_thematic_break, lines_of
+from ralph_ls.core.plan.parse.lines import (
+    ListMarks,
+    advance_column,
+    find_marks,
+    is_thematic_break,
+    lines_of,
+)
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.core.plan.specs import FOLDER, INDEX, is_spec
 
@@ -186,19 +192,10 @@ class _Scan:
             self._take_paragraph(number, line, column, continues=continues)
         elif marks is not None:
             self._close_items(column)
-            for start in marks.starts:
-                self._items.append(_column_of(line, start) + 2)
-            self._paragraph_line = number
-            if marks.box is None:
-                self._open_block(number, _column_of(line, marks.text), line[marks.text :])
+            self._take_item(number, line, marks)
         elif heading is not None:
             self._close_items(column)
-            title = (heading[2] or "").strip(" \t")
-            bare = title.rstrip("#")
-            has_closing = not bare or bare.endswith((" ", "\t"))
-            words = bare.rstrip(" \t") if has_closing else title
-            start = len(line) - len(stripped) + (heading.start(2) if heading[2] else 0)
-            self._add_heading(number, len(heading[1]), words, start, len(line.rstrip()))
+            self._take_heading(number, line, heading, len(line) - len(stripped))
         elif stripped[0] in "`~<" and opening_mark(stripped):
             self._close_items(column)
             self._open_block(number, column, stripped)
@@ -208,6 +205,21 @@ class _Scan:
             self._close_items(column)
         else:
             self._take_paragraph(number, line, column, continues=continues)
+
+    def _take_item(self, number: int, line: str, marks: ListMarks) -> None:
+        for start in marks.starts:
+            self._items.append(_column_of(line, start) + 2)
+        self._paragraph_line = number
+        if marks.box is None:
+            self._open_block(number, _column_of(line, marks.text), line[marks.text :])
+
+    def _take_heading(self, number: int, line: str, heading: re.Match[str], indent: int) -> None:
+        title = (heading[2] or "").strip(" \t")
+        bare = title.rstrip("#")
+        has_closing = not bare or bare.endswith((" ", "\t"))
+        words = bare.rstrip(" \t") if has_closing else title
+        start = indent + (heading.start(2) if heading[2] else 0)
+        self._add_heading(number, len(heading[1]), words, start, len(line.rstrip()))
 
     def _take_paragraph(self, number: int, line: str, column: int, *, continues: bool) -> None:
         if not continues:

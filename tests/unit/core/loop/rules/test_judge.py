@@ -213,6 +213,28 @@ class TestAJudgeThatCannotTell:
         played = play(replace(finishes, verdict=replace(UNCLEAR, notices=(notice,))), **TASK)
         assert "judge-wrote" in played.warnings()
 
+    def test_leaves_the_task_to_the_next_judge_where_it_failed(self) -> None:
+        failed = replace(UNCLEAR, failed=True)
+        first = turn(files=1, commit=True, ticks=("one",), STATUS="IN_PROGRESS", verdict=failed)
+        second = turn(files=1, commit=True, ticks=("two",), STATUS="IN_PROGRESS", verdict=failed)
+        third = replace(finishes, ticks=("three",))
+        tasks = dict.fromkeys(("one", "two", "three"), "todo")
+        simulated = SimulatedProject(script=[first, second, third], tasks=tasks)
+        played = play(simulated=simulated, **TASK)
+        assert played.exit_code == 0
+        asked = [[one.title for one in effect.tasks] for effect in judging(played)]
+        assert asked == [["one"], ["one", "two"], ["one", "two", "three"]]
+        assert {one.base.head for one in judging(played)} == {None}
+        assert played.run.judge_owed == ()
+        assert played.run.judge_totals.unclear == 2
+
+    def test_leaves_no_task_to_the_next_judge_where_it_is_undecided(self) -> None:
+        first = turn(files=1, commit=True, ticks=("one",), STATUS="IN_PROGRESS", verdict=UNCLEAR)
+        second = replace(finishes, ticks=("two",))
+        simulated = SimulatedProject(script=[first, second], tasks={"one": "todo", "two": "todo"})
+        played = play(simulated=simulated, **TASK)
+        assert [len(effect.tasks) for effect in judging(played)] == [1, 1]
+
     def test_leaves_what_was_requested(self) -> None:
         unclear = replace(finishes, verdict=UNCLEAR)
         played = play(REFUSED, unclear, **TASK)

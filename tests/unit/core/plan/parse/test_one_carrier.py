@@ -111,6 +111,32 @@ from tests.unit.core.plan.plan_assertions import plan_of, shown
             id="a-table-in-vietnamese",
         ),
         pytest.param(
+            ("# Atap", "## Langkah implementasi", "1. Gergaji", "## Catatan", "1. Kayu jati"),
+            ["todo Gergaji"],
+            id="steps-in-indonesian",
+        ),
+        pytest.param(
+            ("# 屋根", "## Step 1", "**状態 (Status)**: Complete", "## Step 2"),
+            ["done Step 1", "todo Step 2"],
+            id="a-label-in-two-languages",
+        ),
+        pytest.param(
+            ("# Roof", "## Step 1", "### Beam", "1. Saw", "### What the beam bears", "1. Tiles",
+             "## Resolved questions", "### 1. Oak? (resolved)", "### 2. Pine? (resolved)"),
+            ["todo Saw"],
+            id="explanations-and-questions",
+        ),
+        pytest.param(
+            ("# Roof", "## What was done", "### Completed", "1. Saw", "## What remains", "1. Nail"),
+            ["done Saw", "todo Nail"],
+            id="what-remains",
+        ),
+        pytest.param(
+            ("# Roof", "## Remaining small things", "- Oil", "## Board", "- Three: `Todo | Done`"),
+            ["todo Oil"],
+            id="states-in-code",
+        ),
+        pytest.param(
             ("# Roof", "## Commit 01: Saw", "- x", "## Commit 02: Nail", "- y", "## Rules", "- z"),
             ["todo Commit 01: Saw", "todo Commit 02: Nail"],
             id="counted-headings",

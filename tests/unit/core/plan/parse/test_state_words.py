@@ -1,4 +1,4 @@
-"""The words for states, in fourteen languages."""
+"""The words for states, in fifteen languages."""
 
 from __future__ import annotations
 
