@@ -74,6 +74,31 @@ PromptFile = Annotated[
         show_default="work on the plan",
     ),
 ]
+Agent = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AGENT",
+        help="Use this agent, such as claude or codex, or one from [agents].",
+        show_default="from the settings",
+    ),
+]
+AgentCommand = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Use any program as the agent; quoted as in a shell, but no shell runs it.",
+        show_default="none",
+    ),
+]
+PlanPath = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLAN",
+        help="Use this plan: a file, or the name of a feature or change.",
+        show_default="the one that is found",
+    ),
+]
+Detach = Annotated[bool, typer.Option("--detach", help="Run in the background.")]
 
 
 def run_verb(
@@ -81,34 +106,13 @@ def run_verb(
     prompt: Prompt = None,
     prompt_file: PromptFile = None,
     profile: Profile = None,
-    agent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AGENT",
-            help="Use this agent, such as claude or codex, or one from [agents].",
-            show_default="from the settings",
-        ),
-    ] = None,
-    agent_command: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMAND",
-            help="Use any program as the agent; quoted as in a shell, but no shell runs it.",
-            show_default="none",
-        ),
-    ] = None,
+    agent: Agent = None,
+    agent_command: AgentCommand = None,
     agent_prompt: AgentPrompt = None,
     model: Model = None,
     allow_tool: AllowTool = None,
     deny_tool: DenyTool = None,
-    plan: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PLAN",
-            help="Use this plan: a file, or the name of a feature or change.",
-            show_default="the one that is found",
-        ),
-    ] = None,
+    plan: PlanPath = None,
     issue: Issue = None,
     mode: Annotated[
         str | None,
@@ -217,7 +221,7 @@ def run_verb(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would start, and start nothing.")
     ] = False,
-    detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
+    detach: Detach = False,
     as_json: Json = False,
     run_id: Annotated[str | None, typer.Option(hidden=True)] = None,
     by: Annotated[str, typer.Option(hidden=True)] = "ralph run",
@@ -299,31 +303,10 @@ def replan_verb(
             show_default="from the settings, else detected",
         ),
     ] = None,
-    agent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AGENT",
-            help="Use this agent, such as claude or codex, or one from [agents].",
-            show_default="from the settings",
-        ),
-    ] = None,
-    agent_command: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMAND",
-            help="Use any program as the agent; quoted as in a shell, but no shell runs it.",
-            show_default="none",
-        ),
-    ] = None,
+    agent: Agent = None,
+    agent_command: AgentCommand = None,
     agent_prompt: AgentPrompt = None,
-    plan: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PLAN",
-            help="Use this plan: a file, or the name of a feature or change.",
-            show_default="the one that is found",
-        ),
-    ] = None,
+    plan: PlanPath = None,
     sandbox: Sandbox = None,
     no_network: NoNetwork = False,
     max_iterations: MaxIterations = None,
@@ -331,7 +314,7 @@ def replan_verb(
     max_cost: MaxCost = None,
     max_tokens: MaxTokens = None,
     allow_unmetered: AllowUnmetered = False,
-    detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
+    detach: Detach = False,
     as_json: Json = False,
 ) -> None:
     """Run a loop that rewrites the plan first: what is in progress is reopened."""

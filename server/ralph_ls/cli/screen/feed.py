@@ -108,16 +108,7 @@ class WorktreeFeed:
 
     def _view_of(self, picture: WorkspaceSnapshot) -> ScreenView:
         path, kind, text, parsed = self._plans.read(picture)
-        context = DocumentContext(
-            text=text,
-            parsed=parsed,
-            kind=kind,
-            state=picture.state,
-            phase=picture.phase,
-            pid=picture.pid if picture.live else None,
-            history=picture.history,
-            halt=picture.halt,
-        )
+        context = picture.context_of(text, parsed, kind)
         return ScreenView(
             context=context,
             panel=panel(context, picture.rows.rows, SystemClock().now()),

@@ -319,18 +319,7 @@ def _context_of(source: DocumentSource, text: str, parsed: ParsedPlan | None) ->
     if not source.is_main:
         # No run is about it, so nothing of one is shown in it.
         return DocumentContext(text=text, file=source.kind, parsed=read, kind=kind)
-    picture = source.picture
-    return DocumentContext(
-        text=text,
-        file=source.kind,
-        parsed=read,
-        kind=kind,
-        state=picture.state,
-        phase=picture.phase,
-        pid=picture.pid if picture.live else None,
-        history=picture.history,
-        halt=picture.halt,
-    )
+    return source.picture.context_of(text, read, kind, source.kind)
 
 
 def plan_parse_options(source: DocumentSource) -> PlanParseOptions:

@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES
 from ralph_ls.core.plan.formats.registry import FORMATS, format_of, is_at
-from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.core.views.model.document_context import FileKind
+from ralph_ls.core.plan.model import ParsedPlan, PlanKind
+from ralph_ls.core.views.model.document_context import DocumentContext, FileKind
 from ralph_ls.core.views.model.history import History
 from ralph_ls.core.views.panel.rows import IterationRows
 from ralph_ls.core.views.text.status import needs_user
@@ -54,6 +54,22 @@ class WorkspaceSnapshot:
     def needs_person(self) -> bool:
         """Whether the run waits for the user."""
         return self.state is not None and needs_user(self.state, self.phase)
+
+    def context_of(
+        self, text: str, parsed: ParsedPlan, kind: PlanKind, file: FileKind = FileKind.PLAN
+    ) -> DocumentContext:
+        """What the views of a file of this work tree know: its text, and the run."""
+        return DocumentContext(
+            text=text,
+            file=file,
+            parsed=parsed,
+            kind=kind,
+            state=self.state,
+            phase=self.phase,
+            pid=self.pid if self.live else None,
+            history=self.history,
+            halt=self.halt,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

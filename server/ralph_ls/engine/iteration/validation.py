@@ -173,11 +173,10 @@ class ScriptValidation:
                 f"with: git checkout -- {path}"
             )
         workspace.trust.require(self._claims(path, self._read(path)))
-        outcome_path = workspace.files.folder / f"validate-{order.start:03d}-{number:02d}.out"
-        launch = running_process.Launch(
-            argv=(str(workspace.root / path),),
-            cwd=workspace.root,
-            environment=agent_environment(
+        return await _run_check(
+            self._launcher,
+            [str(workspace.root / path)],
+            agent_environment(
                 workspace.environment,
                 marker=workspace.marker(order.start),
                 start=order.start,
@@ -185,27 +184,51 @@ class ScriptValidation:
                 max_iterations=workspace.config.max_iterations,
                 scratch=None,
             ),
-            stdin=None,
-            stdout_path=outcome_path,
-            stderr_path=outcome_path.with_suffix(".err"),
-            marker=workspace.marker(order.start),
-            timeout_seconds=workspace.config.timeouts.validation or None,
-            idle_timeout_seconds=None,
-            grace_seconds=running_process.GRACE_SECONDS,
+            start=order.start,
+            name=f"validate-{order.start:03d}-{number:02d}.out",
         )
-        printed = bytearray()
 
-        def keep(_stream: str, data: bytes) -> None:
-            self._launcher.on_output(data)
-            printed.extend(data)
-            del printed[: -4 * (TAIL_CHARACTERS + 1)]
 
-        launch, leave_box = in_box(workspace.box_for_checks, launch)
-        started = await running_process.start(launch, redactor=workspace.redactor, on_output=keep)
-        self._launcher.on_start(started)
-        ended = await started.wait()
-        await asyncio.to_thread(leave_box)
-        return ended, printed.decode("utf-8", errors="replace")[-TAIL_CHARACTERS:]
+async def _run_check(
+    launcher: ProcessLauncher,
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    start: int,
+    name: str,
+    files: BoxFiles | None = None,
+) -> tuple[running_process.ProcessExit, str]:
+    """Run a script or a command to its end; how it ended, and the end of what it printed.
+
+    ``name`` is that of the file for what it prints; ``files`` as for ``in_box``.
+    """
+    workspace = launcher.workspace
+    outcome_path = workspace.files.folder / name
+    launch = running_process.Launch(
+        argv=tuple(argv),
+        cwd=workspace.root,
+        environment=environment,
+        stdin=None,
+        stdout_path=outcome_path,
+        stderr_path=outcome_path.with_suffix(".err"),
+        marker=workspace.marker(start),
+        timeout_seconds=workspace.config.timeouts.validation or None,
+        idle_timeout_seconds=None,
+        grace_seconds=running_process.GRACE_SECONDS,
+    )
+    printed = bytearray()
+
+    def keep(_stream: str, data: bytes) -> None:
+        launcher.on_output(data)
+        printed.extend(data)
+        del printed[: -4 * (TAIL_CHARACTERS + 1)]
+
+    launch, leave_box = in_box(workspace.box_for_checks, launch, files=files)
+    started = await running_process.start(launch, redactor=workspace.redactor, on_output=keep)
+    launcher.on_start(started)
+    ended = await started.wait()
+    await asyncio.to_thread(leave_box)
+    return ended, printed.decode("utf-8", errors="replace")[-TAIL_CHARACTERS:]
 
 
 SHOWN_COMMANDS = 3
@@ -290,41 +313,21 @@ class CriteriaVerification:
             program = find_program(check.argv[0], environment, workspace.root)
         except AgentUnavailable:
             return CheckOutcome(check=check, exit_code=NOT_FOUND)
-        name = f"verify-{self._order.start:03d}-{len(self._ran) + 1:02d}.out"
-        outcome_path = workspace.files.folder / name
-        launch = running_process.Launch(
-            argv=(str(program), *check.argv[1:]),
-            cwd=workspace.root,
-            environment=environment,
-            stdin=None,
-            stdout_path=outcome_path,
-            stderr_path=outcome_path.with_suffix(".err"),
-            marker=workspace.marker(self._order.start),
-            timeout_seconds=workspace.config.timeouts.validation or None,
-            idle_timeout_seconds=None,
-            grace_seconds=running_process.GRACE_SECONDS,
-        )
-        printed = bytearray()
-
-        def keep(_stream: str, data: bytes) -> None:
-            self._launcher.on_output(data)
-            printed.extend(data)
-            del printed[: -4 * (TAIL_CHARACTERS + 1)]
-
         self._launcher.on_output(f"$ {check.command}\n".encode("utf-8", errors="replace"))
-        launch, leave_box = in_box(
-            workspace.box_for_checks, launch, files=BoxFiles(writable=(workspace.files.scratch,))
+        ended, tail = await _run_check(
+            self._launcher,
+            [str(program), *check.argv[1:]],
+            environment,
+            start=self._order.start,
+            name=f"verify-{self._order.start:03d}-{len(self._ran) + 1:02d}.out",
+            files=BoxFiles(writable=(workspace.files.scratch,)),
         )
-        started = await running_process.start(launch, redactor=workspace.redactor, on_output=keep)
-        self._launcher.on_start(started)
-        ended = await started.wait()
-        await asyncio.to_thread(leave_box)
         return CheckOutcome(
             check=check,
             exit_code=None if ended.timed_out or ended.stopped else ended.exit_code,
             timed_out=ended.timed_out,
             seconds=round(ended.seconds, 3),
-            tail=printed.decode("utf-8", errors="replace")[-TAIL_CHARACTERS:],
+            tail=tail,
             not_run=STOPPED if ended.stopped else "",
         )
 

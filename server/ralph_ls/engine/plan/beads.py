@@ -69,7 +69,6 @@ from ralph_ls.engine.plan.beads_guard import (
 )
 from ralph_ls.engine.plan.plan_file import (
     SHOWN_TASKS,
-    counts_view,
     require_plan_or_task,
     require_task,
 )
@@ -83,6 +82,7 @@ from ralph_ls.engine.plan.source import (
     PlanSource,
     WatchedIteration,
     WrittenPlan,
+    counts_view,
 )
 from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused, PlanMissing

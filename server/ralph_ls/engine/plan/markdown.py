@@ -36,7 +36,6 @@ from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.plan.plan_file import (
     close_in_file,
     config_for_task,
-    counts_view,
     facts_of,
     find_plan,
     how_to_write_a_task,
@@ -72,7 +71,7 @@ from ralph_ls.engine.plan.specifications import (
 from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable
 from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import Mode, PlanCountsView, RemovedTask, TaskRef
+from ralph_ls.protocol.run.values import Mode, RemovedTask, TaskRef
 from ralph_ls.store.files import resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import LoadedSettings
 from ralph_ls.store.project.prompt_texts import notes_of_plan
@@ -159,9 +158,6 @@ class MarkdownSource(PlanSource):
     def _parse(self, text: str) -> ParsedPlan:
         return parse_markdown(text, optional_sections=self.config.optional_sections)
 
-    def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
-        return counts_view(self.plan(text, task=task), text, self.config)
-
     def facts(
         self,
         text: str,
@@ -185,16 +181,13 @@ class MarkdownSource(PlanSource):
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
         """A plan without a character is no plan, so it is written where the agent writes plans.
 
-        The wish to plan first is fulfilled by the first iteration that counts. A plan that a start
-        wrote without a task is filled first, where something says with what.
+        A plan that a start wrote without a task is filled first, where something says with what.
         """
         if self._is_written_by_agent and not text.strip():
             return Mode.PLAN
         if facts.without_tasks and not run.had_tasks and self._is_filled_by_agent(run):
             return Mode.PLAN
-        config = self.config
-        wanted = config.mode is FirstMode.PLAN and run.counted == 0 and config.task is None
-        return Mode.PLAN if wanted else Mode.BUILD
+        return super().mode(text, facts, run)
 
     def logged_as_finished(
         self,

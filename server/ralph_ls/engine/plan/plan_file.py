@@ -13,20 +13,19 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ralph_ls.core.loop.inputs import HeldTask, Notice, PlanFacts
-from ralph_ls.core.plan.completion import has_completion_marker
 from ralph_ls.core.plan.edit.task_edits import block_task
 from ralph_ls.core.plan.edit.user_edits import ReplanReset, reset_in_progress
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.queries import count_tasks, next_task, task_called, traits_of
+from ralph_ls.core.plan.queries import next_task, task_called, traits_of
 from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.suggestions import did_you_mean
-from ralph_ls.engine.plan.source import PlanSource, WrittenPlan
+from ralph_ls.engine.plan.source import PlanSource, WrittenPlan, counts_view
 from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, RalphError, UsageError
-from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
+from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.plan_file import edit_plan, read_plan
 
@@ -142,21 +141,6 @@ def held_of(
     return tuple(
         HeldTask(task=_reference(task), why=why, is_waiting=_is_waiting(task, set_aside, skipped))
         for task, why in held[:SHOWN_TASKS]
-    )
-
-
-def counts_view(plan: Plan, text: str, config: Config) -> PlanCountsView:
-    """The plan in numbers; a blocked task is not done, so it is open too."""
-    counts = count_tasks(plan)
-    return PlanCountsView(
-        total=counts.total,
-        done=counts.done,
-        open_required=counts.open_required + counts.blocked_required,
-        blocked_required=counts.blocked_required,
-        open_optional=counts.open_optional,
-        required=counts.required,
-        required_done=counts.done_required,
-        marker=has_completion_marker(text, config.gate.marker),
     )
 
 

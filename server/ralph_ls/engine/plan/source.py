@@ -17,11 +17,12 @@ from types import MappingProxyType
 
 from ralph_ls.core.loop.effects import LaunchAgent, NoteSetAside, SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
+from ralph_ls.core.plan.completion import has_completion_marker
 from ralph_ls.core.plan.model import ParsedPlan, Plan
-from ralph_ls.core.plan.queries import newly_done
+from ralph_ls.core.plan.queries import count_tasks, newly_done
 from ralph_ls.core.plan.verification.criterion_checks import TaskClosing, TaskVerification
 from ralph_ls.core.prompt.template import PromptContext
-from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.iteration_events import Forbidden, IterationEnded
 from ralph_ls.protocol.run.state import RunState
@@ -284,9 +285,9 @@ class PlanSource(ABC):
         alone = plan.some(ids={task or self.config.task})
         return Plan(tasks=tuple(one._replace(optional=False) for one in alone))
 
-    @abstractmethod
     def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
-        """The plan in numbers; a blocked task is not done, so it is open too."""
+        """The plan in numbers; ``task`` as for ``plan``."""
+        return counts_view(self.plan(text, task=task), text, self.config)
 
     @abstractmethod
     def facts(
@@ -303,9 +304,15 @@ class PlanSource(ABC):
         those that the user took out of this run.
         """
 
-    @abstractmethod
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
-        """The mode of the next iteration."""
+        """The mode of the next iteration.
+
+        The wish to plan first is fulfilled by the first iteration that counts.
+        """
+        del text, facts
+        config = self.config
+        wanted = config.mode is FirstMode.PLAN and run.counted == 0 and config.task is None
+        return Mode.PLAN if wanted else Mode.BUILD
 
     def must_claim(self, text: str, task: TaskRef) -> bool:
         """Whether others may take the task too, so that it has to be claimed first."""
@@ -453,3 +460,18 @@ class PlanSource(ABC):
         Bytes that are not UTF-8 are lone surrogates, before and after. Where the plan is not in
         files, changes are reverted at once, and the text is the plan after that.
         """
+
+
+def counts_view(plan: Plan, text: str, config: Config) -> PlanCountsView:
+    """The plan in numbers; a blocked task is not done, so it is open too."""
+    counts = count_tasks(plan)
+    return PlanCountsView(
+        total=counts.total,
+        done=counts.done,
+        open_required=counts.open_required + counts.blocked_required,
+        blocked_required=counts.blocked_required,
+        open_optional=counts.open_optional,
+        required=counts.required,
+        required_done=counts.done_required,
+        marker=has_completion_marker(text, config.gate.marker),
+    )

@@ -44,7 +44,6 @@ from ralph_ls.core.plan.verification.criterion_checks import TaskClosing, TaskVe
 from ralph_ls.engine.plan.plan_file import (
     SHOWN_TASKS,
     close_in_file,
-    counts_view,
     find_plan,
     held_of,
     read_plan_text,
@@ -68,7 +67,7 @@ from ralph_ls.protocol.errors import PlanMissing, PlanUnusable
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.stop_hook import RalphActive
-from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.run.values import Mode, TaskRef
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.files import resolve_inside
 from ralph_ls.store.layout import find_worktree
@@ -188,9 +187,6 @@ class StoriesSource(PlanSource):
     def _parse(self, text: str) -> ParsedPlan:
         return parse_stories(text, skip_review=self.config.skip_review)
 
-    def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
-        return counts_view(self.plan(text, task=task), text, self.config)
-
     def facts(
         self,
         text: str,
@@ -227,7 +223,7 @@ class StoriesSource(PlanSource):
         config = self.config
         if not text.strip():
             return Mode.PLAN
-        if config.mode is FirstMode.PLAN and run.counted == 0 and config.task is None:
+        if super().mode(text, facts, run) is Mode.PLAN:
             return Mode.PLAN
         if facts.next_task is None or config.skip_review:
             return Mode.BUILD

@@ -38,7 +38,6 @@ from ralph_ls.core.plan.verification.criterion_checks import (
 from ralph_ls.core.plan.verification.markdown_evidence import markdown_closings
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.plan.plan_file import (
-    counts_view,
     facts_of,
     find_plan,
     require_plan_or_task,
@@ -57,8 +56,7 @@ from ralph_ls.engine.plan.source import (
 from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
-from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.run.values import Mode, TaskRef
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.config_file import LoadedSettings
 from ralph_ls.store.project.plan_file import edit_plan, read_plan
@@ -123,9 +121,6 @@ class StructuredSource(PlanSource):
     def _parse(self, text: str) -> ParsedPlan:
         return parse_plan(text, self.format.name, tag=self.config.plan.tag or "")
 
-    def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
-        return counts_view(self.plan(text, task=task), text, self.config)
-
     def facts(
         self,
         text: str,
@@ -141,12 +136,6 @@ class StructuredSource(PlanSource):
     def with_context(self, context: PromptContext, text: str) -> PromptContext:
         del text
         return replace(context, plan_hint=notes_of_plan(self.root, self.path, self.format))
-
-    def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
-        del text, facts
-        config = self.config
-        wanted = config.mode is FirstMode.PLAN and run.counted == 0 and config.task is None
-        return Mode.PLAN if wanted else Mode.BUILD
 
     def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
         del before
