@@ -2425,6 +2425,8 @@ export const MERGE_PROBLEMS = [
   "validation",
   /** Files of the lane have conflict markers. */
   "unresolved",
+  /** The lane's commits lack the tick in the plan: its agent left work uncommitted. */
+  "uncommitted",
   /** The branch cannot be moved: its history is another one, or files are in the way. */
   "branch",
 ] as const;

@@ -93,6 +93,31 @@ def test_a_conflict_is_resolved_by_its_lane_and_merged_once(lanes: LanesProject)
     assert lanes.lanes_left() == []
 
 
+def test_work_that_its_agent_left_uncommitted_is_not_merged_and_the_user_commits_it(
+    lanes: LanesProject,
+) -> None:
+    body = """
+if [ "$task" = A ]; then commit() { :; }; fi
+echo "$task" >"$task.txt"; done_now
+"""
+    lanes.tasks("Task A", "Task B").agent(body)
+
+    done = lanes.run("--parallel", "2", "--on-halt", "exit")
+
+    (refused,) = told(done, "mergeRefused")
+    assert refused.problem.value == "uncommitted"
+    (parked,) = told(done, "laneParked")
+    assert "left work uncommitted: @fix_plan.md, A.txt; commit it in" in parked.message
+    assert lanes.subjects() == ["Task B"]
+    (tree,) = lanes.lanes_left()
+    git(Path(tree), "add", "-A")
+    git(Path(tree), "commit", "-q", "-m", "By hand")
+    again = lanes.run("--resume")
+    assert again.exit_code == 0, again.stderr
+    assert lanes.subjects() == ["Task B", "By hand"]
+    assert lanes.lanes_left() == []
+
+
 def test_markers_that_are_left_park_the_lane_and_the_user_resolves_them(
     lanes: LanesProject,
 ) -> None:

@@ -101,6 +101,8 @@ def open_queue(place: WorkerPlace, address: str, labels: Sequence[str]) -> None:
 def close_queue() -> None:
     """Leave the queue; what is in it stays."""
     DBOS.destroy(workflow_completion_timeout_sec=30)
+    # They hold the error stream of the moment at which they were made.
+    logging.getLogger("dbos").handlers.clear()
 
 
 def queue_name(kind: str, protocol: int, labels: Iterable[str]) -> str:

@@ -141,6 +141,11 @@ def _try_once(place: WorkerPlace, repository: Repository, row: Any) -> None:
     if rebased.conflicts:
         named = ", ".join(rebased.conflicts[:3])
         raise RepairNeeded(f"{named} was changed by another task, too")
+    if any(one.task.id == row["id"] for one in branch.plan_at(rebased.head).tasks):
+        raise RepairNeeded(
+            "the task is still open in the plan that was pushed; commit all of its work, and the "
+            "plan with its tick"
+        )
     marked = branch.rebase().has_markers(onto, rebased.head, _changed(tree, onto, rebased.head))
     if marked:
         raise RepairNeeded(f"conflict markers are left in {', '.join(marked[:3])}")

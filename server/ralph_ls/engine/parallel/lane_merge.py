@@ -16,6 +16,7 @@ from ralph_ls.core.loop.lane_inputs import (
     LaneRefused,
 )
 from ralph_ls.engine.delivery.git_commands import ProcessLauncher
+from ralph_ls.engine.git.status import dirty_paths
 from ralph_ls.engine.iteration.validation import ScriptValidation
 from ralph_ls.engine.parallel.lane_worktree import (
     LaneTree,
@@ -66,6 +67,10 @@ class LaneMerger:
             found = await asyncio.to_thread(rebase_lane, branch, lane, onto, view)
             if isinstance(found, LaneRefused):
                 return found
+            message = await asyncio.to_thread(self._why_unfinished, view, lane, found.head)
+            if message is not None:
+                problem = MergeProblem.UNCOMMITTED
+                return LaneRefused(task=task, problem=problem, message=message)
             changes = branch.rebase().changes
             if await asyncio.to_thread(changes, onto, found.head, effect.in_repair):
                 return LaneDeferred(task=task)
@@ -111,6 +116,18 @@ class LaneMerger:
         if message is None:
             return None
         return LaneRefused(task=view.task.id, problem=MergeProblem.VALIDATION, message=message)
+
+    def _why_unfinished(self, view: LaneView, lane: LaneTree, head: str) -> str | None:
+        """Why the task is still open in the rebased plan; None where it is done."""
+        if all(one.task.id != view.task.id for one in self.branch.plan_at(head).tasks):
+            return None
+        changed = [entry.name for entry in dirty_paths(lane.root)]
+        named = f": {', '.join(changed[:3])}" if changed else ""
+        return (
+            f"the task is open in the plan that its branch has, as its agent left work "
+            f"uncommitted{named}; commit it in {lane.root}, then: ralph resume (with commits = "
+            '"loop" the loop commits what agents leave)'
+        )
 
     def _why_kept(self, view: LaneView) -> str | None:
         path = Path(view.worktree)

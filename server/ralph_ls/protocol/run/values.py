@@ -85,6 +85,8 @@ class MergeProblem(StrEnum):
     """Validation of the merged result failed."""
     UNRESOLVED = "unresolved"
     """Files of the lane have conflict markers."""
+    UNCOMMITTED = "uncommitted"
+    """The lane's commits lack the tick in the plan: its agent left work uncommitted."""
     BRANCH = "branch"
     """The branch cannot be moved: its history is another one, or files are in the way."""
 

@@ -20,6 +20,7 @@ PROBLEMS = {
     MergeProblem.CONFLICT: "conflicts with what was merged",
     MergeProblem.VALIDATION: "is not valid together with what was merged",
     MergeProblem.UNRESOLVED: "has conflict markers",
+    MergeProblem.UNCOMMITTED: "has work that is not committed",
     MergeProblem.BRANCH: "cannot be merged now",
 }
 
