@@ -7,15 +7,14 @@ Hypothesis runs the same examples every time in CI, and looks for new ones on a 
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import gc
 import inspect
 import itertools
 import os
 import signal
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -36,6 +35,8 @@ GIT_CONFIG = """\
     auto = 0
 [maintenance]
     auto = false
+[receive]
+    autogc = false
 [core]
     autocrlf = false
 """
@@ -88,6 +89,12 @@ MEASURED = (
     TESTS / "engine" / "sandbox" / "test_box_layout.py",
 )
 """Folders and files whose quick tests with known inputs are measured: they run in this process."""
+
+UNMEASURED = ("slow", "exhaustive")
+"""Marks of tests that are not measured."""
+
+_PARAMETERS = type(pytest.param())
+"""What holds the values of one test and its marks."""
 
 _numbers = itertools.count(1)
 
@@ -164,7 +171,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     To trace every line makes a test slower, and what only chance covers is uncovered.
     """
     for item in items:
-        is_quick = item.get_closest_marker("slow") is None
+        is_quick = not any(item.get_closest_marker(name) for name in UNMEASURED)
         is_known = not is_hypothesis_test(getattr(item, "obj", None))
         if is_quick and is_known and _is_measured(item.path):
             item.add_marker("measured")
@@ -179,8 +186,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
             is_put_aside = not _is_measured(collection_path)
         case "not measured":
             text = collection_path.read_text(encoding="utf-8")
-            # The marks of tests that are not measured, see above.
-            may_hold_others = "hypothesis" in text or "slow" in text
+            may_hold_others = any(mark in text for mark in ("hypothesis", *UNMEASURED))
             is_put_aside = _is_measured(collection_path) and not may_hold_others
         case _:
             is_put_aside = False
@@ -206,9 +212,22 @@ def _is_put_aside(collector: pytest.Module | pytest.Class, name: str, obj: objec
         and collector.funcnamefilter(name)
         and not is_hypothesis_test(obj)
         and _is_measured(collector.path)
-        and collector.get_closest_marker("slow") is None
-        # Its own marks, and those that it gives to some of its parameters.
-        and "slow" not in repr(getattr(obj, "pytestmark", ()))
+        and not any(collector.get_closest_marker(name) for name in UNMEASURED)
+        and all(map(_keeps_measured, getattr(obj, "pytestmark", ())))
+    )
+
+
+def _keeps_measured(mark: pytest.Mark) -> bool:
+    """True only if a mark makes none of a function's tests an unmeasured one."""
+    if mark.name != "parametrize":
+        return mark.name not in UNMEASURED
+    values = mark.args[1] if len(mark.args) > 1 else mark.kwargs.get("argvalues")
+    # What can be iterated only once is left to pytest.
+    return isinstance(values, Collection) and all(
+        getattr(own, "name", "") not in UNMEASURED
+        for value in values
+        if isinstance(value, _PARAMETERS)
+        for own in value.marks
     )
 
 
@@ -226,13 +245,18 @@ def _is_of_core(path: Path) -> bool:
 class _Homes:
     """Homes of tests; one that a test of the core left as it was is the next such test's.
 
-    Those start no processes, which might come back to it later.
+    Those start no processes, which might come back to it later. The environment stays as well:
+    to set it again costs more than most of these tests.
     """
 
     folder: Path
-    unused: Path | None = None
+    lent: Path | None = None
+    """The home of the tests of the core, to which the environment leads."""
     touched: int = 0
     """When a file was last made in, or taken from, the one that is lent, in nanoseconds."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """The whole environment with it."""
+    patch: pytest.MonkeyPatch = field(default_factory=pytest.MonkeyPatch)
 
     def make(self) -> Path:
         home = self.folder / str(next(_numbers))
@@ -241,21 +265,35 @@ class _Homes:
         return home
 
     def lend(self) -> Path:
-        home, self.unused = self.unused or self.make(), None
-        self.touched = home.stat().st_ctime_ns
-        return home
+        """The home of a test of the core, with the environment."""
+        if self.lent is None or not self._is_as_it_was(self.lent):
+            self.end_lending()
+            self.lent = self.make()
+            _use_home(self.lent, self.patch)
+            self.environment = _own_of(os.environ)
+            self.touched = self.lent.stat().st_ctime_ns
+        return self.lent
 
-    def take_back(self, home: Path) -> None:
+    def end_lending(self) -> None:
+        """Restore the environment from before."""
+        self.patch.undo()
+        self.lent = None
+
+    def _is_as_it_was(self, home: Path) -> bool:
         """Whatever made or removed anything in it changed its time."""
-        with contextlib.suppress(OSError):
-            is_as_it_was = home.stat().st_ctime_ns == self.touched
-            if is_as_it_was and (home / ".gitconfig").read_text(encoding="utf-8") == GIT_CONFIG:
-                self.unused = home
+        try:
+            is_untouched = home.stat().st_ctime_ns == self.touched
+            config = (home / ".gitconfig").read_text(encoding="utf-8")
+        except OSError:
+            return False
+        return is_untouched and config == GIT_CONFIG and _own_of(os.environ) == self.environment
 
 
 @pytest.fixture(scope="session")
-def _homes(tmp_path_factory: pytest.TempPathFactory) -> _Homes:
-    return _Homes(tmp_path_factory.mktemp("homes"))
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Homes]:
+    homes = _Homes(tmp_path_factory.mktemp("homes"))
+    yield homes
+    homes.end_lending()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -264,19 +302,20 @@ def _shared_home(_homes: _Homes) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         _use_home(_homes.make(), monkeypatch)
         yield
+        _homes.end_lending()
 
 
 @pytest.fixture(autouse=True)
-def isolated_home(
-    _homes: _Homes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Iterator[Path]:
+def isolated_home(_homes: _Homes, request: pytest.FixtureRequest) -> Iterator[Path]:
     """The test's own HOME, with nothing in it but ``.gitconfig``; RALPH_STATE_DIR is unmade."""
-    is_lent = _is_of_core(request.path)
-    home = _homes.lend() if is_lent else _homes.make()
-    _use_home(home, monkeypatch)
-    yield home
-    if is_lent:
-        _homes.take_back(home)
+    if _is_of_core(request.path):
+        yield _homes.lend()
+        return
+    _homes.end_lending()
+    home = _homes.make()
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _use_home(home, monkeypatch)
+        yield home
 
 
 def _use_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,6 +336,11 @@ def _use_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     }
     for name, value in own.items():
         monkeypatch.setenv(name, str(value))
+
+
+def _own_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without the name of the running test, which pytest writes there."""
+    return {name: environment[name] for name in environment if name != "PYTEST_CURRENT_TEST"}
 
 
 @pytest.fixture

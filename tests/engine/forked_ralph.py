@@ -219,7 +219,10 @@ def load() -> None:
 
     from ralph_ls.cli.command_line import make_command
     from ralph_ls.cli.main import main
+    from ralph_ls.cli.show import keyboard  # noqa: F401
     from ralph_ls.cli.verbs import VERBS
+    from ralph_ls.core.plan.diff import merge  # noqa: F401
+    from ralph_ls.core.plan.parse.markdown import parse_markdown
     from ralph_ls.engine.demo import agent  # noqa: F401
     from ralph_ls.engine.parallel import effect_runner, engine, lane_main  # noqa: F401
     from ralph_ls.engine.plan import beads, markdown, request, stories  # noqa: F401
@@ -227,6 +230,8 @@ def load() -> None:
     from ralph_ls.protocol.base import WireModel
     from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
     from ralph_ls.protocol.run.events import EVENT_ADAPTER
+    from ralph_ls.store.project.environment_settings import read_environment
+    from ralph_ls.store.project.prompt_texts import built_in_texts, format_texts
 
     # What typer imports on its way; nobody hears it.
     with contextlib.redirect_stdout(io.StringIO()):
@@ -242,6 +247,11 @@ def load() -> None:
     EVENT_ADAPTER.rebuild()
     COMMAND_ADAPTER.rebuild()
     platformdirs.user_state_dir()
+    built_in_texts()
+    format_texts()
+    read_environment({})
+    read_environment({"RALPH_MAX_ITERATIONS": "1"})
+    parse_markdown("# Plan\n\n## High priority\n\n- [ ] A task\n")
     # An event loop makes this set again for each of the forty signals that an engine listens to.
     patch.object(signal, "valid_signals", functools.cache(signal.valid_signals)).start()
 

@@ -191,6 +191,7 @@ def does(command: types.Command) -> str:
     return f"{command.command} {json.dumps(arguments, sort_keys=True)}"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", sorted(record.HISTORIES))
 def test_a_recorded_run_is_shown_as_it_was(name: str) -> None:
     path, shown = SHOWN / f"{name}.txt", show(name)

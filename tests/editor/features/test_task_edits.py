@@ -100,6 +100,7 @@ async def test_the_state_of_a_task_is_edited_in_its_place(
 LONG = "".join(f"- [ ] Task {nth}\n" for nth in range(2000))
 
 
+@pytest.mark.slow
 async def test_in_a_long_plan_the_cursor_alone_asks_for_no_edit(view: View) -> None:
     editor = await unresolving(view)
     assert await asked_of(editor, view, LONG, trigger=AUTOMATIC) == {}
@@ -118,6 +119,7 @@ async def unresolving(view: View) -> InProcessEditor:
     return editor
 
 
+@pytest.mark.slow
 async def test_in_a_long_plan_the_edit_of_a_chosen_action_is_resolved(
     editor: InProcessEditor, view: View
 ) -> None:

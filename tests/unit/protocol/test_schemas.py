@@ -210,6 +210,7 @@ class TestMethods:
             for name, method in METHODS.items()
         }
 
+    @pytest.mark.exhaustive
     @files(sorted((GOLDEN / "methods").iterdir()))
     def test_a_golden_file_fits(self, path: Path) -> None:
         name, part = path.stem.rsplit(".", 1)
@@ -222,6 +223,7 @@ class TestMethods:
             other = {**message, "method": "ralph/sing"}
             assert found(other, "methods") == ["$: fits 0 choices"]
 
+    @pytest.mark.exhaustive
     @files(sorted((GOLDEN / "methods").iterdir()))
     def test_only_what_is_asked_forbids_more(self, path: Path) -> None:
         name, part = path.stem.rsplit(".", 1)

@@ -84,6 +84,8 @@ class Attempt:
     """Whether it pushed anything to its own ref."""
     branch: str = ""
     state: RunState = field(default_factory=RunState)
+    counted: tuple[int, float] = (0, 0.0)
+    """Iterations and dollars that the database has of it."""
 
     @property
     def run(self) -> str:
@@ -188,12 +190,6 @@ def _run_in(attempt: Attempt, lane: LaneTree) -> None:
     write_record(place.folder, attempt.run, row["task"], AttemptRecord(lane=lane, run=run))
     place.starter().start(order)
     _follow(attempt, lane, files, workspace)
-    place.ledger.count(
-        attempt.run,
-        row["task"],
-        iterations=attempt.state.counted,
-        cost_usd=_cost_of(attempt.state),
-    )
     _settle(attempt, lane, workspace)
 
 
@@ -209,6 +205,7 @@ def _follow(attempt: Attempt, lane: LaneTree, files: RunFiles, workspace: Worksp
             events = tail.read()
             attempt.state = fold(events, attempt.state)
             if any(isinstance(event, IterationEnded) for event in events) or not is_alive:
+                _count(attempt)
                 _push(attempt, lane, workspace, is_last=not is_alive)
             if not is_alive and not events:
                 return
@@ -217,6 +214,20 @@ def _follow(attempt: Attempt, lane: LaneTree, files: RunFiles, workspace: Worksp
                 is_told = True
                 _stop(lane)
             changed.wait(timeout=LIVE_INTERVAL)
+
+
+def _count(attempt: Attempt) -> None:
+    """Add to the task what was used since, so that limits hold also where this worker dies."""
+    iterations, cost = attempt.counted
+    used = (attempt.state.counted, _cost_of(attempt.state))
+    if used != attempt.counted:
+        attempt.place.ledger.count(
+            attempt.run,
+            attempt.row["task"],
+            iterations=used[0] - iterations,
+            cost_usd=used[1] - cost,
+        )
+        attempt.counted = used
 
 
 def _push(attempt: Attempt, lane: LaneTree, workspace: Workspace, *, is_last: bool) -> None:

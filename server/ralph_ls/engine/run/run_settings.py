@@ -123,10 +123,11 @@ def settings_on_resume(
     except ValidationError:
         # Rules that this version does not know any more: the settings of a new run remain.
         return settings, []
+    of_new_run = _leaves(now)
     changed = [
         key
         for key, value in _leaves(_in_full(config)).items()
-        if key.split(".")[0] not in NOT_KEPT and _leaves(now).get(key) != value
+        if key.split(".")[0] not in NOT_KEPT and of_new_run.get(key) != value
     ]
     return replace(settings, config=config), _notice(changed)
 

@@ -95,6 +95,7 @@ def test_what_is_scattered_too_far_is_no_secret() -> None:
     assert redactor.redact_bytes(far + b" abcdefgh") == far + b" " + LABEL
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("rule", TOKEN_RULES, ids=lambda rule: str(rule[0]))
 def test_a_token_of_every_rule_is_found(rule: tuple[str, bytes, int]) -> None:
     prefix, body, least = rule

@@ -53,6 +53,7 @@ def read(name: str) -> list[Event]:
     return [event for event in journal.events if not isinstance(event, UnknownEvent)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recorded_run_is_reported_again_in_the_same_events(name: str) -> None:
     told = [event for move in replay(read(name)) for event in move.told]

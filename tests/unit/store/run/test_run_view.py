@@ -75,6 +75,7 @@ def kept(view: RunView) -> RunView:
 class TestFold:
     """A snapshot at any point and what came after it are the whole."""
 
+    @pytest.mark.exhaustive
     @pytest.mark.parametrize("name", sorted(record.HISTORIES))
     def test_of_each_recorded_run(self, name: str) -> None:
         events = read_journal(record.path_of(name)).events
@@ -94,6 +95,7 @@ class TestFold:
         cut = data.draw(st.integers(0, len(events)))
         assert kept(RunView().plus(events[:cut])).plus(events[cut:]) == RunView().plus(events)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_events", [1, 7, 1000])
     def test_of_more_iterations_than_are_kept(self, n_events: int) -> None:
         events = list(_iterations(MAX_ROWS + MAX_STARTS + 10))

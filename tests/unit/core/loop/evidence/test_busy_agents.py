@@ -34,6 +34,10 @@ LAST = 30
 """No busy agent gets so far."""
 
 
+SPEC = pytest.param(ProfileName.SPEC, marks=pytest.mark.exhaustive)
+"""The profile in which an agent takes the same way through the loop as in another one."""
+
+
 @dataclass
 class Tree:
     """Files, a branch, and what the agent says besides."""
@@ -371,7 +375,7 @@ SOON = (
 
 
 @pytest.mark.parametrize("name", BUSY)
-@pytest.mark.parametrize("profile", [ProfileName.FIXPLAN, ProfileName.SPEC, ProfileName.ISSUE])
+@pytest.mark.parametrize("profile", [ProfileName.FIXPLAN, SPEC, ProfileName.ISSUE])
 def test_a_busy_agent_is_stopped(name: str, profile: ProfileName) -> None:
     played = play(BUSY[name], profile, LAST)
     assert played.run.end is not None
@@ -541,7 +545,7 @@ HONEST: dict[str, tuple[Agent, int]] = {
 
 
 @pytest.mark.parametrize("name", HONEST)
-@pytest.mark.parametrize("profile", [ProfileName.FIXPLAN, ProfileName.SPEC])
+@pytest.mark.parametrize("profile", [ProfileName.FIXPLAN, SPEC])
 def test_an_honest_agent_makes_progress_each_time(name: str, profile: ProfileName) -> None:
     agent, n = HONEST[name]
     played = play(agent, profile, n)

@@ -73,6 +73,7 @@ def ends(world: SimulatedLanes) -> None:
             assert isinstance(world.act(task), LaneRunFinished) or not world.turns.get(task)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("damage", [lives, dies, ends])
 @pytest.mark.parametrize("name", STORIES)
 def test_every_task_is_merged_once_wherever_the_run_is_killed(
@@ -103,6 +104,7 @@ def test_every_task_is_merged_once_wherever_the_run_is_killed(
             assert set(again.world.closed) == set(story.names), where
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_it_ends_after_all() -> None:
     story = STORIES["conflicts"]
     run = story.session().start()

@@ -234,6 +234,7 @@ REFUSED = {
 """How often an edit cannot be made of a task of a sample; every other one can."""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize(
     "name",
