@@ -79,7 +79,3 @@ def test_a_worker_pushes_only_where_the_file_of_its_machine_allows_it(
     assert f"may not push to file://{remote}" in log
     assert f"ralph fleet add file://{remote} --push" in log
     assert fleet.status().tasks[0].epoch == 0
-    added = fleet.ralph("add", f"file://{remote}", "--push", machine="other")
-    assert added.returncode == 0, added.stderr
-    fleet.start_worker("other")
-    wait_until_merged(fleet)
