@@ -60,7 +60,7 @@ class ForkedProgram:
                 thread.start()
 
     def _answer(self, client: socket.socket) -> None:
-        """Fork a server for one client, and tell it the exit code."""
+        """Fork a server for one client, and report its exit code."""
         with client:
             request, streams, _, _ = socket.recv_fds(client, 1 << 16, 3)
             while len(request) < 4 or len(request) < 4 + int.from_bytes(request[:4], "big"):
