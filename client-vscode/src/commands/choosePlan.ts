@@ -18,7 +18,9 @@ export async function choosePlan(
   const workspace = folder.uri;
   try {
     const { plans } = await connection.request("ralph/plans", { workspace });
-    const picked = await vscode.window.showQuickPick(plans.map(itemOf), {
+    // The first row is the one that is active: Enter keeps what is chosen.
+    const chosenFirst = [...plans].sort((a, b) => Number(b.chosen) - Number(a.chosen));
+    const picked = await vscode.window.showQuickPick(chosenFirst.map(itemOf), {
       title: t("Choose Plan"),
       placeHolder: t("Which plan does the loop work on?"),
       matchOnDescription: true,

@@ -5,6 +5,7 @@ A link leads to a file that is there, in the work tree and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -35,11 +36,15 @@ def register(context: FeatureContext) -> None:
 
 def links_of(around: ProjectContext, *, tooltips: bool) -> list[types.DocumentLink]:
     """All links of a page that lead somewhere, by their place."""
-    from ralph_ls.core.views.document.structure import file_links, task_links
-    from ralph_ls.core.views.document.task_ids import known_task_ids
+    found = [*_links_to_files(around), *_links_to_tasks(around, tooltips=tooltips)]
+    found.sort(key=lambda link: (link.range.start.line, link.range.start.character))
+    return found
+
+
+def _links_to_files(around: ProjectContext) -> Iterator[types.DocumentLink]:
+    from ralph_ls.core.views.document.structure import file_links
 
     columns = around.here.columns()
-    found: list[types.DocumentLink] = []
     known: dict[str, str | None] = {}
     for one in file_links(around.here.page):
         for name in one.names:
@@ -49,17 +54,20 @@ def links_of(around: ProjectContext, *, tooltips: bool) -> list[types.DocumentLi
         if target is not None:
             place = f"#{quote(one.fragment)}" if one.fragment else ""
             where = columns.range(one.line, one.start, one.end)
-            found.append(types.DocumentLink(range=where, target=f"{target}{place}"))
-    plan = around.plan
-    if plan is not None:
-        found += (
-            types.DocumentLink(
-                range=columns.range(link.line, link.start, link.end),
-                # Editors take this for a line, from 1.
-                target=f"{plan.uri}#L{link.task_line + 1}",
-                tooltip=link.title if tooltips else None,
-            )
-            for link in task_links(around.here.page, known_task_ids(plan.page.plan))
+            yield types.DocumentLink(range=where, target=f"{target}{place}")
+
+
+def _links_to_tasks(around: ProjectContext, *, tooltips: bool) -> Iterator[types.DocumentLink]:
+    from ralph_ls.core.views.document.structure import task_links
+    from ralph_ls.core.views.document.task_ids import known_task_ids
+
+    plan, columns = around.plan, around.here.columns()
+    if plan is None:
+        return
+    for link in task_links(around.here.page, known_task_ids(plan.page.plan)):
+        yield types.DocumentLink(
+            range=columns.range(link.line, link.start, link.end),
+            # Editors take this for a line, from 1.
+            target=f"{plan.uri}#L{link.task_line + 1}",
+            tooltip=link.title if tooltips else None,
         )
-    found.sort(key=lambda link: (link.range.start.line, link.range.start.character))
-    return found

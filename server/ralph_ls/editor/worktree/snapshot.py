@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES
+from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES, Profile
 from ralph_ls.core.plan.formats.registry import FORMATS, format_of, is_at
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind
 from ralph_ls.core.views.model.document_context import DocumentContext, FileKind
@@ -191,13 +191,7 @@ def find_loop_paths(folders: LoopFolders, state: RunState | None = None) -> Loop
     going = state is not None and state.end is None
     config = state.config if state is not None and going else _settings(folders)
     profile = PROFILES.get(config.profile, FIXPLAN)
-    chosen = config.paths.plan
-    names = (chosen,) if chosen is not None else profile.plan_files
-    if profile.plan_kind is PlanKind.REQUEST:
-        file = config.issue.file
-        names = (file,) if file and file != STDIN else ()
-    elif profile.plan_kind is PlanKind.BEADS:
-        names = ()
+    names = _names_of_plan(config, profile)
     if state is not None and state.plan:
         # What the last run worked on is shown before anything that merely could be a plan.
         names = (state.plan, *names) if going else (*names, state.plan)
@@ -216,6 +210,19 @@ def find_loop_paths(folders: LoopFolders, state: RunState | None = None) -> Loop
         skip_review=config.skip_review,
         tag=config.plan.tag or "",
     )
+
+
+def _names_of_plan(config: Config, profile: Profile) -> tuple[str, ...]:
+    """Where the settings have the plan, relative to the work tree; none where it is no file."""
+    match profile.plan_kind:
+        case PlanKind.REQUEST:
+            file = config.issue.file
+            return (file,) if file and file != STDIN else ()
+        case PlanKind.BEADS:
+            return ()
+        case _:
+            chosen = config.paths.plan
+            return (chosen,) if chosen is not None else profile.plan_files
 
 
 def kind_of(path: Path, paths: LoopPaths, folders: LoopFolders) -> FileKind | None:

@@ -132,9 +132,10 @@ def require_metered(settings: LoadedSettings, agents: Mapping[str, Agent]) -> No
     config = settings.config
     if config.allow_unmetered:
         return
-    for key, flag in (*_OF_TOKENS, *_OF_COST):
+    limits = [one for one in (*_OF_TOKENS, *_OF_COST) if getattr(config, one[0]) is not None]
+    for key, flag in limits:
         is_cost = (key, flag) in _OF_COST
-        for name, agent in agents.items() if getattr(config, key) is not None else ():
+        for name, agent in agents.items():
             if metering_of(config, name, agent, is_cost=is_cost) is Metering.NEVER:
                 cls = UsageError if key in settings.overrides else ConfigError
                 raise cls(_unmetered(agent, flag if cls is UsageError else key, is_cost=is_cost))

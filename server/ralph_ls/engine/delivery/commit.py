@@ -322,10 +322,8 @@ class IterationCommitter:
         for entry in dirty_paths(workspace.root):
             name = entry.name
             value = after.dirty.get(name) or after.own.get(name)
-            is_own = name in after.own
-            if value is None or (is_own and name not in own and name not in restored):
-                continue
-            if name in users:
+            is_loops = name in after.own and name not in own and name not in restored
+            if value is None or is_loops or name in users:
                 continue
             was = base.dirty.get(name) or base.own.get(name)
             path = str(entry.path.relative_to(workspace.root).as_posix())

@@ -291,10 +291,11 @@ def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
     for key, flag in REPEATED.items():
         arguments += [word for value in overrides.get(key) or () for word in (flag, str(value))]
     table = overrides.get("agents.command")
+    # A command takes the place of an agent that is known by name.
+    values = overrides if table is None else {**overrides, "agent": None}
     for key, flag in FLAGS.items():
-        value = overrides.get(key)
-        if value not in {None, ""} and not (key == "agent" and table is not None):
-            arguments += [flag, str(value)]
+        if values.get(key) not in {None, ""}:
+            arguments += [flag, str(values[key])]
     if table is not None:
         arguments += ["--agent-command", shlex.join(table["argv"])]
         arguments += ["--agent-prompt", table["prompt"]]

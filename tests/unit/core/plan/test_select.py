@@ -106,6 +106,12 @@ def test_tasks_set_aside_are_never_chosen() -> None:
             "2. a",
             id="numbers-of-nothing-open",
         ),
+        pytest.param(
+            ("## Beam", "- [ ] 1. a", "## Tiles", "- [ ] 1.1 b"),
+            (),
+            "1. a",
+            id="numbers-begin-again-in-each-section",
+        ),
     ],
 )
 def test_a_task_comes_after_those_that_it_needs(

@@ -123,12 +123,12 @@ def _nested(tasks: Sequence[Task]) -> Iterator[tuple[str, Task]]:
 
 
 def _numbered_below(tasks: Sequence[Task]) -> Iterator[tuple[str, Task]]:
-    """Unfinished tasks whose numbers make them parts of one before: ``2.1`` below ``2.``."""
-    numbered: dict[str, Task] = {}
+    """Unfinished tasks whose numbers make them parts of one of their section: ``2.1`` of ``2.``."""
+    numbered: dict[tuple[str, str], Task] = {}
     for task in tasks:
         if task.title[:1].isdecimal() and (found := _NESTED_NUMBER.match(task.title)) is not None:
-            numbered[found[1]] = task
-            around = numbered.get(found[1].rpartition(".")[0])
+            numbered[task.section, found[1]] = task
+            around = numbered.get((task.section, found[1].rpartition(".")[0]))
             if around is None or around.state not in UNFINISHED:
                 continue
             if task.state in UNFINISHED and not (task.optional or task.parent):

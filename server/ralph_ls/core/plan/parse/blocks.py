@@ -232,6 +232,8 @@ class BlockTotals(NamedTuple):
     open_criteria: int = 0
     listed: int = 0
     """Items directly in sections that are named for tasks, plain lines apart."""
+    stepped: int = 0
+    """Numbered items in parts of the work and in ``Implementation steps`` and the like."""
     dashes: int = 0
     """Boxes ``[-]``, which dialects read differently."""
     ornaments: int = 0
@@ -253,6 +255,12 @@ _NUMBER = re.compile(r"\W*[0-9]+(?:\.[0-9]+)*[.):]?\s+")
 def _words_in(text: str) -> str:
     """The words of a heading or a row without its number and marks, in lower case."""
     return re.sub(r"\W+", " ", _NUMBER.sub("", text, count=1)).strip().lower()
+
+
+def _is_of_steps(item: PlanItemDraft) -> bool:
+    section = item.section
+    is_item = item.is_numbered and item.parent is None and section.kind is SectionKind.PLAIN
+    return is_item and section.level > 0 and section.holds_steps and not section.is_title
 
 
 def _row_class(row: PlanItemDraft) -> RowClass | None:
@@ -457,7 +465,7 @@ class PlanBlock:
     def guessed_headings(self) -> Iterator[PlanItemDraft]:
         """Those, and the headings that have only an emoji for a state."""
         for item in self._items:
-            if item.kind is TaskKind.HEADING and _class_of(item) not in _SURE:
+            if item.kind is TaskKind.HEADING and (_class_of(item) not in _SURE or item.is_coloured):
                 yield item
 
     def named_items(self, kind: TaskKind) -> Iterator[NamedItem]:
@@ -488,6 +496,7 @@ class PlanBlock:
                 item.kind is TaskKind.ITEM and item.section.is_named and item.section.kind is _TASKS
                 for item in items
             ),
+            stepped=sum(_is_of_steps(item) for item in items),
             dashes=sum(item.box == "-" for item in items),
         )
         listed = [item for item in items if item.section.kind not in _NO_LISTS]

@@ -6,6 +6,7 @@ different things to different tools. Places and file names belong to the plan fo
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ralph_ls.protocol.task_words import TaskState
@@ -30,4 +31,12 @@ KIRO = MarkdownDialect(dash=TaskState.IN_PROGRESS, has_subtasks_first=True)
 
 def find_dialect(text: str) -> MarkdownDialect:
     """The dialect that a text shows by a tool's own marks, so that edits need not be given it."""
-    return KIRO if "_Requirements:" in text else PLAIN
+    is_kiro = "_Requirements:" in text or ("- _" in text and _REFERENCES.search(text) is not None)
+    return KIRO if is_kiro else PLAIN
+
+
+_REFERENCES = re.compile(
+    r"^[ \t]+- _[^\W\d_][^\n_:\uff1a]{1,30}[:\uff1a][ \t]*[0-9]+(?:\.[0-9]+)?[,\u3001_]",
+    re.MULTILINE,
+)
+"""Kiro's line of requirements in any language: ``- _需求: 1.1, 1.2_``."""

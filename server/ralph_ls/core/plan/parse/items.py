@@ -71,6 +71,8 @@ class PlanItemDraft:
     """True for a label until a text or a nested item follows it."""
     is_signed: bool = False
     """True for a heading whose state is an emoji in front, and nothing else."""
+    is_coloured: bool = False
+    """True for a heading whose state is a circle in front, which may be a colour and no more."""
     is_part: bool = False
     """True for a row of a table of the parts of the work: with a column ``Phase``."""
     is_for_tasks: bool | None = None

@@ -397,6 +397,7 @@ def _context_of(
         has_criteria=0 < known.totals.boxes == known.totals.criteria,
         has_stated_steps=RowClass.STEP in known.others
         or bool(classes & _STATED_STEPS and not known.has_box),
+        has_steps=known.totals.stepped > 0,
         has_rows=not known.others.keys().isdisjoint(RowClass),
         is_flat=not known.totals.headed,
     )

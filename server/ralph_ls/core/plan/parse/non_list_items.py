@@ -23,6 +23,7 @@ from ralph_ls.core.plan.parse.section_words import (
     TITLE_COLUMNS,
 )
 from ralph_ls.core.plan.parse.state_words import (
+    CIRCLES,
     OPEN_BOX_SIGNS,
     StateRemark,
     closing_remark,
@@ -172,7 +173,7 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
     begin = line.text.find(title)
     found = _BOX.match(title)
     box, mark, written_state = None, None, None
-    is_signed = False
+    is_signed = is_coloured = False
     if found is not None:
         box, mark = found[2].strip(), found.span(2)
         title = f"{found[1]}{title[found.end() :]}"
@@ -183,6 +184,7 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         begins, ends = find_remark(title) or mark
         is_signed = begins == 0 and section.name is None and not NUMBERED.match(title[ends:])
         is_signed = is_signed and title[0] not in OPEN_BOX_SIGNS
+        is_coloured = begins == 0 and title[0] in CIRCLES
         tail = title[ends:] if begins else ""
         written_state = read_state(tail) or read_state(title[begins:ends])
         title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
@@ -207,6 +209,7 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         mark=None if mark is None else (begin + mark[0], begin + mark[1]),
         written_state=written_state,
         is_signed=is_signed,
+        is_coloured=is_coloured,
     )
 
 

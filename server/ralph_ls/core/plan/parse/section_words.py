@@ -130,7 +130,8 @@ CRITERIA = re.compile(
     r" ?(?:criteria|checks?|tests?|标准)\b.*"
     r"|phase (?:entrance|exit) criteria\b.*"
     r"|definition of done\b.*"
-    r"|(?:manual |final |regression )?(?:test(?:ing)?|verification|validation|qa|review)"
+    r"|(?:manual |final |regression |pre )?(?:test(?:ing)?|verification|validation|qa|review"
+    r"|deploy(?:ment)?|release|launch|submission|acceptance|merge|handoff)"
     r" (?:check ?list|steps|criteria)"
     r"|受け入れ基準.*|完了条件.*|.*完了の定義.*"
     r"|완료 (?:기준|조건).*|성공 기준.*|akzeptanzkriterien.*"
@@ -184,6 +185,7 @@ PRESENT = re.compile(r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status
 PROSE_LAST_WORDS = (
     " completion notes",
     " questions",
+    " instructions",
     "guideline",
     "guidelines",
     "conventions",

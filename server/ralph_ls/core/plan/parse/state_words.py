@@ -274,6 +274,7 @@ _SIGNS = {
     _BLOCKED: "🚫⛔🛑",
     _SKIPPED: "⏭",
 }
+CIRCLES = "🟢🟡🔴🔵🟠⚪"
 OPEN_BOX_SIGNS = "⬜◻☐🔲"
 """Those that nobody uses as decoration."""
 _STATE_OF_SIGN = {sign: state for state, signs in _SIGNS.items() for sign in signs}

@@ -67,6 +67,8 @@ class PlanContext(NamedTuple):
     """All boxes are of criteria, which say when the work is done."""
     has_stated_steps: bool = False
     """Headings or a table give the states of the parts of the work, so that lists describe them."""
+    has_steps: bool = False
+    """Parts of the work have numbered items, so that other lists of a task file are prose."""
     has_rows: bool = False
     """Rows of a table have states."""
     is_flat: bool = False
@@ -208,7 +210,9 @@ def _may_be_task(
 
 def _is_asked(item: PlanItemDraft, context: PlanContext) -> bool:
     """Whether a line is a task by its place, in a section without a meaning and without boxes."""
-    if item.section.in_task_file or context.is_flat or item.is_for_tasks:
+    if context.is_flat or item.is_for_tasks:
+        return True
+    if item.section.in_task_file and not context.has_steps:
         return True
     return _is_step(item, context)
 

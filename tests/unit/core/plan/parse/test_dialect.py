@@ -33,6 +33,13 @@ def test_a_dash_means_what_the_tool_means() -> None:
     assert states("- [-] a\n", KIRO) == [TaskState.IN_PROGRESS]
 
 
+def test_a_tool_is_known_by_its_references_in_any_language() -> None:
+    text = KIRO_PLAN.replace("_Requirements:", "_需求:")
+    assert states(text) == states(KIRO_PLAN)
+    emphasised = "- [-] a\n  - _Note: 1st of all_\n  - _Takes: 2 hours_\n"
+    assert states(emphasised) == [TaskState.SKIPPED]
+
+
 def test_an_edit_may_change_the_dialect() -> None:
     at = KIRO_PLAN.index("_Requirements: 1.1")
     later = KIRO_PLAN.index("_Requirements: 2.1")

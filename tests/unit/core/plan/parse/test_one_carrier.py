@@ -127,6 +127,17 @@ from tests.unit.core.plan.plan_assertions import plan_of, shown
             id="explanations-and-questions",
         ),
         pytest.param(
+            ("# TODO", "## Oak", "- Host: shed", "## Implementation plan ✓", "### Beam", "1. ✓ Saw",
+             "## Setup instructions", "### 1. Ladder", "1. Lean it"),
+            ["done Saw"],
+            id="steps-in-a-task-file",
+        ),
+        pytest.param(
+            ("# Roof", "## Phase 1", "1. Saw", "## Deployment checklist", "- [ ] It is dry"),
+            ["todo Saw", "todo It is dry"],
+            id="a-checklist-of-criteria",
+        ),
+        pytest.param(
             ("# Roof", "## What was done", "### Completed", "1. Saw", "## What remains", "1. Nail"),
             ["done Saw", "todo Nail"],
             id="what-remains",
@@ -198,6 +209,11 @@ def test_states_are_written_where_they_are(before: str, after: str) -> None:
     (ticked,) = parse_markdown(after).plan.tasks
     (opened,) = parse_markdown(untick_task(after, ticked.id)).plan.tasks
     assert opened.state.value == "todo"
+
+
+def test_a_circle_in_front_of_a_phase_may_be_a_colour() -> None:
+    parsed = parse_markdown("# Roof\n\n## 🟢 Phase 1\n\n## ✅ Phase 2\n")
+    assert [guess.lines for guess in parsed.guesses] == [(2,)]
 
 
 def test_headings_read_for_their_company_are_reported() -> None:
