@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from tests.editor.editor_client import Editor, serving
+from tests.editor.forked_program import ForkedProgram
 from tests.editor.forked_server import LanguageServerForks
 from tests.editor.in_process_editor import InProcessEditor, View, Views
 from tests.editor.wire_client import Wire
@@ -46,6 +47,14 @@ def server_forks() -> Iterator[LanguageServerForks]:
     """One process that forks servers, for all tests of a session."""
     made = LanguageServerForks(ROOT / "server")
     yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def server_program(server_forks: LanguageServerForks) -> Iterator[Path]:
+    """The folder of a ``ralph-ls`` that is forked, for clients that start one by themselves."""
+    made = ForkedProgram(server_forks)
+    yield made.folder
     made.close()
 
 

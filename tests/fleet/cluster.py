@@ -23,9 +23,10 @@ def find_program(name: str) -> Path | None:
 
 
 class Cluster:
-    """One cluster with an empty database ``ralph``."""
+    """One cluster with an empty database ``ralph``; with a host it has a port, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str | None = None, port: int = 5432) -> None:
+        self.host, self.port = host, port
         self.folder = Path(tempfile.mkdtemp(prefix="ralph-pg-"))
         self.data = self.folder / "data"
         # Postgres refuses to be run by root.
@@ -35,8 +36,11 @@ class Cluster:
         self.folder.chmod(0o755)
         self._server: subprocess.Popen[bytes] | None = None
         self._run("initdb", "-D", str(self.data), "-U", "ralph", "-A", "trust", "-N", "-E", "UTF8")
+        if host is not None:
+            with (self.data / "pg_hba.conf").open("a") as rules:
+                rules.write("host all all 10.231.0.0/16 trust\n")
         self.start()
-        self._run("createdb", "-h", str(self.folder), "-U", "ralph", "ralph")
+        self._run("createdb", "-h", str(self.folder), "-p", str(port), "-U", "ralph", "ralph")
 
     @property
     def address(self) -> str:
@@ -45,7 +49,8 @@ class Cluster:
     def start(self) -> None:
         options = [
             f"unix_socket_directories={self.folder}",
-            "listen_addresses=",
+            f"listen_addresses={self.host or ''}",
+            f"port={self.port}",
             "fsync=off",
             "max_connections=1000",
             "shared_buffers=32MB",
@@ -60,13 +65,15 @@ class Cluster:
                 **self._as_user(),
             )
         while subprocess.run(
-            [str(_program("pg_isready")), "-q", "-h", str(self.folder)], check=False
+            [str(_program("pg_isready")), "-q", "-h", str(self.folder), "-p", str(self.port)],
+            check=False,
         ).returncode:
             assert self._server.poll() is None, (self.folder / "log").read_text()
 
     def query(self, sql: str, database: str = "ralph") -> str:
         """What a statement returns, as its owner."""
-        words = ["psql", "-X", "-h", str(self.folder), "-U", "ralph", "-d", database, "-Atc", sql]
+        words = ["psql", "-X", "-h", str(self.folder), "-p", str(self.port)]
+        words += ["-U", "ralph", "-d", database, "-Atc", sql]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -12,12 +12,17 @@ from tests.fleet.cluster import MISSING, Cluster, programs_missing
 from tests.fleet.fleet_project import FleetProject
 
 
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
+def require_postgres() -> None:
+    """Skip the test where there is no Postgres."""
     if programs_missing():
         # .ci/run installs it, so in CI its absence is a failure.
         assert not os.environ.get("CI"), MISSING
         pytest.skip(MISSING)
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    require_postgres()
     made = Cluster()
     yield made
     made.close()

@@ -45,7 +45,13 @@ class FleetProject:
         self.kept.mkdir(parents=True)
         self.file = folder / "fleet.toml"
         self.database: str | None = None
+        self.remotes_at: str | None = None
+        """Where a server has the remotes; the folder of them, if unset."""
         self._tables = ""
+        self.prefixes: dict[str, Sequence[str]] = {}
+        """What commands of a machine begin with, such as for its network."""
+        self.variables: dict[str, dict[str, str]] = {}
+        """Additional variables of a machine."""
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
         self.agent(WORK)
 
@@ -80,7 +86,8 @@ class FleetProject:
             bare = self.folder / "remotes" / f"{name}.git"
             bare.parent.mkdir(exist_ok=True)
             git(root, "clone", "-q", "--bare", str(root), str(bare))
-            place, root = f'url = "file://{bare}"\npush = true', bare
+            url = f"{self.remotes_at}/{name}.git" if self.remotes_at else f"file://{bare}"
+            place, root = f'url = "{url}"\npush = true', bare
         self._tables += (
             f'[repositories.{name}]\n{place}\nprofile = "fixplan"\n'
             f'agent_command = "{self.folder}/agent"\n{settings}\n'
@@ -96,6 +103,7 @@ class FleetProject:
             "RALPH_FLEET_LEASE_SECONDS": str(LEASE_SECONDS),
             "RALPH_FLEET_FILE": str(self.file),
             **({"RALPH_FLEET_DATABASE": self.database} if self.database else {}),
+            **self.variables.get(machine, {}),
         }
 
     def ralph(self, *words: str, machine: str = "desk") -> subprocess.CompletedProcess[str]:
@@ -111,9 +119,10 @@ class FleetProject:
         )
 
     def start_worker(self, machine: str, *words: str) -> subprocess.Popen[bytes]:
+        prefix = self.prefixes.get(machine, ())
         with (self.folder / f"{machine}.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "ralph_ls", "fleet", "worker", *words],
+                [*prefix, sys.executable, "-m", "ralph_ls", "fleet", "worker", *words],
                 env=self.environment(machine),
                 cwd=self.folder,
                 stdout=log,

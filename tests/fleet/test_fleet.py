@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
-
 from ralph_ls.protocol.fleet import FleetRunState, FleetTaskState
 from tests.engine.project_builder import git
 from tests.fleet.fleet_project import WORK, FleetProject
@@ -42,6 +39,8 @@ def test_a_task_starts_when_its_dependency_in_another_repository_is_merged(
     ]
     assert list((fleet.folder / "machines" / "desk" / "fleet" / "lanes").glob("*/*")) == []
     assert "Task B" in fleet.ralph("logs", "api#Task B").stdout
+    database = fleet.folder / "machines" / "desk" / "fleet" / "fleet.sqlite"
+    assert database.stat().st_mode & 0o077 == 0
     status = fleet.status()
     assert status.state is FleetRunState.ENDED
     assert {one.state for one in status.tasks} == {FleetTaskState.MERGED}
@@ -90,25 +89,3 @@ def test_conflicts_questions_and_secrets(fleet: FleetProject) -> None:
     assert answered.returncode == 0, answered.stderr
     assert "asks nothing" in again.stderr
     assert fleet.merged(api) == {"A": 1, "B": 1, "C": 1}
-
-
-def test_a_worker_takes_no_task_of_a_newer_protocol(fleet: FleetProject) -> None:
-    fleet.repository("api", ["Task A"], remote=False)
-    fleet.agent("exit 1")
-    fleet.ralph("run", "--until-done")
-    database = fleet.folder / "machines" / "desk" / "fleet" / "fleet.sqlite"
-    assert Path(database).stat().st_mode & 0o077 == 0
-    with sqlite3.connect(database) as connection:
-        connection.execute("update ralph_fleet_runs set protocol = 9, version = '9.9'")
-        connection.execute("update ralph_fleet_tasks set state = 'waiting'")
-    connection.close()
-
-    fleet.start_worker("desk")
-    log = fleet.folder / "desk.log"
-    while "protocol 9" not in (log.read_text() if log.exists() else ""):
-        assert fleet.workers["desk"].poll() is None, log.read_text()
-    fleet.stop_workers()
-
-    assert "was started by ralph 9.9" in log.read_text()
-    (task,) = fleet.status().tasks
-    assert task.state is FleetTaskState.WAITING

@@ -54,6 +54,20 @@ class FleetContext:
             given = self.fleet().database
         return given or f"sqlite:///{state_root(self.environment) / 'fleet' / 'fleet.sqlite'}"
 
+    def may_push(self, address: str) -> bool:
+        """Whether the file on this machine has a repository there that may be pushed to.
+
+        A database in a file is that of this user alone, so what is in it came from such a file.
+        """
+        from ralph_ls.engine.fleet.mirror import address_of
+
+        if self.address().startswith("sqlite"):
+            return True
+        if not self.path.exists():
+            return False
+        repositories = self.fleet().repositories.values()
+        return any(address_of(one.path, one.url) == address for one in repositories)
+
     def ledger(self) -> Ledger:
         """The tasks in the database."""
         from ralph_ls.engine.fleet.database import make_tables, open_engine

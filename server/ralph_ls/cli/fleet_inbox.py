@@ -18,7 +18,7 @@ from ralph_ls.protocol.fleet import (
     WaitingTasks,
 )
 from ralph_ls.protocol.json_output import OpenItem, OpenKind
-from ralph_ls.store.fleet_waiting import save_waiting
+from ralph_ls.store.fleet_waiting import save_waiting, saved_waiting
 from ralph_ls.store.layout import state_root
 from ralph_ls.store.own_python import own_command
 
@@ -29,18 +29,17 @@ KINDS = {
 
 
 def fleet_items() -> tuple[OpenItem, ...]:
-    """Questions and parked tasks of the newest run; empty without a fleet, or where its database
-    does not answer.
+    """Questions and parked tasks of all fleets, that of the user's own file as it is now.
+
+    Those of others, and where its database does not answer, are as they were last read.
     """
     context = users_fleet()
-    if context is None:
-        return ()
-    from ralph_ls.engine.fleet.database import database_errors
+    if context is not None:
+        from ralph_ls.engine.fleet.database import database_errors
 
-    with contextlib.suppress(RalphError), database_errors(context.address):
-        waiting = publish_waiting(context)
-        return () if waiting is None else tuple(_items(waiting))
-    return ()
+        with contextlib.suppress(RalphError), database_errors(context.address):
+            publish_waiting(context)
+    return tuple(item for fleet in saved_waiting(os.environ) for item in _items(fleet))
 
 
 def answer_task(context: FleetContext, task: str, text: str) -> bool:

@@ -49,7 +49,7 @@ def save_waiting(root: Path, database: str, found: WaitingTasks | None) -> None:
 
 def waiting_runs(environment: Mapping[str, str]) -> list[RunAnywhere]:
     """What waits in all databases, the newest first."""
-    found = [(task, fleet) for fleet in _saved(state_root(environment)) for task in fleet.tasks]
+    found = [(task, fleet) for fleet in saved_waiting(environment) for task in fleet.tasks]
     found.sort(key=lambda one: one[0].since, reverse=True)
     return [_as_run(task, fleet) for task, fleet in found]
 
@@ -62,7 +62,7 @@ def resume_task(environment: Mapping[str, str], task: str, text: str | None) -> 
     where it refuses.
     """
     state = FleetTaskState.PARKED if text is None else FleetTaskState.ASKING
-    for fleet in _saved(state_root(environment)):
+    for fleet in saved_waiting(environment):
         if any(one.task == task and one.state is state for one in fleet.tasks):
             return _ask_program(fleet, environment, task, text)
     what = "is not parked" if text is None else "asks nothing"
@@ -95,8 +95,9 @@ def _ask_program(
     return done.stdout.strip()
 
 
-def _saved(root: Path) -> Iterator[WaitingTasks]:
-    folder = root / "fleet" / "waiting"
+def saved_waiting(environment: Mapping[str, str]) -> Iterator[WaitingTasks]:
+    """What waits, by database."""
+    folder = state_root(environment) / "fleet" / "waiting"
     for path in sorted(folder.glob("*.json")):
         # One that a newer program wrote is listed by that program.
         with contextlib.suppress(OSError, ValidationError):

@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.editor.nvim import neovim
 from tests.engine.conftest import ralph
 from tests.engine.project_builder import end_run
 from tests.engine.ralph_runner import Project, Ralph
 
 __all__ = ["ralph", "project"]
+
+
+@pytest.fixture(autouse=True)
+def _forked_servers(server_program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neovim starts a server that is forked, unless a test has ``REAL_PROGRAMS`` on its PATH."""
+    monkeypatch.setattr(neovim, "programs", server_program)
 
 
 @pytest.fixture

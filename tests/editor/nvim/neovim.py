@@ -34,6 +34,11 @@ COLUMNS, ROWS = 100, 30
 SECONDS = 60
 """After which something that should have come has failed its test."""
 
+REAL_PROGRAMS = Path(sys.executable).parent
+
+programs = REAL_PROGRAMS
+"""Folder of the ``ralph-ls`` that Neovim starts."""
+
 KINDS = ("CONFIG", "DATA", "CACHE", "STATE")
 """Of the folders that Neovim keeps things in."""
 
@@ -298,7 +303,9 @@ def start_neovim(
         init = folder / "init.lua"
         around = environment(folder, env)
         if plugin:
-            around |= install_plugin(folder, around)
+            # That is the real one's to say.
+            path = os.pathsep.join([str(REAL_PROGRAMS), around["PATH"]])
+            around |= install_plugin(folder, {**around, "PATH": path})
         init.write_text(block("keys") if plugin else ONE_FILE.read_text(encoding="utf-8"))
         # A clean Neovim looks for no packages of the user's.
         clean = [] if plugin else ["--clean"]
@@ -351,5 +358,5 @@ def neovim() -> str:
 def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The user's own, with our programs on PATH and every folder of Neovim's in ``folder``."""
     own = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in KINDS}
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(programs), str(REAL_PROGRAMS), os.environ["PATH"]])
     return {**os.environ, **own, "PATH": path, "TERM": "xterm-256color", **(more or {})}

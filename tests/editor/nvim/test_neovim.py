@@ -14,7 +14,7 @@ import pytest
 
 from ralph_ls.protocol.run.events import QuestionAnswered
 from tests.editor.client.recording import replaying
-from tests.editor.nvim.neovim import COLUMNS, Neovim, start_neovim
+from tests.editor.nvim.neovim import COLUMNS, REAL_PROGRAMS, Neovim, start_neovim
 from tests.engine.project_builder import PATIENCE, events_of, wait_for
 from tests.engine.ralph_runner import Project, wait_until
 from tests.unit.core.plan.stories.story_builder import RETURNED, story, text_of
@@ -134,7 +134,8 @@ def test_an_answer_in_one_viewer_closes_the_question_in_every_other(project: Pro
 def test_a_run_outlives_the_neovim_that_started_it(project: Project) -> None:
     plan = lay_out(project, WAITS)
     project.make_gate()
-    with start_neovim(plan) as editor:
+    path = os.pathsep.join([str(REAL_PROGRAMS), os.environ["PATH"]])
+    with start_neovim(plan, env={"PATH": path}) as editor:
         editor.wait_for_lens("Start loop")
         editor.command("Ralph start 9")
         editor.wait_for_lens("iteration 1 of 9")

@@ -43,6 +43,13 @@ def project(ralph: Ralph, tmp_path: Path) -> Iterator[Project]:
 
 CLIENTS = ("library", "python", "typescript")
 
+REAL_PROGRAMS = Path(sys.executable).parent
+
+
+def programs_for(client: str, server_program: Path) -> Path:
+    """The real ``ralph-ls`` for one of the clients; the others start it in the same way."""
+    return REAL_PROGRAMS if client == "library" else server_program
+
 
 def program(client: str) -> str:
     after = PAGE.read_text(encoding="utf-8").partition(f"<!-- client: {client} -->")[2]
@@ -52,15 +59,13 @@ def program(client: str) -> str:
     return found[1]
 
 
-def run(
-    project: Project, client: str, *, programs: Path = Path(sys.executable).parent
-) -> subprocess.CompletedProcess[str]:
+def run(project: Project, client: str, *, programs: Path) -> subprocess.CompletedProcess[str]:
     path = project.kept / ("client.mts" if client == "typescript" else "client.py")
     path.write_text(program(client), encoding="utf-8")
     command = [sys.executable, str(path)]
     if client == "typescript":
         command = [sys.executable, str(WITH_NODE), "node", "--no-warnings", str(path)]
-    names = os.pathsep.join([str(programs), os.environ["PATH"]])
+    names = os.pathsep.join([str(programs), str(REAL_PROGRAMS), os.environ["PATH"]])
     return subprocess.run(
         [*command, str(project.repository), "SQLite"],
         env={**os.environ, "PATH": names},
@@ -72,9 +77,11 @@ def run(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_starts_a_run_answers_and_ends_with_it(project: Project, client: str) -> None:
+def test_a_client_starts_a_run_answers_and_ends_with_it(
+    project: Project, client: str, server_program: Path
+) -> None:
     assert project.tell("allow", "--yes").exit_code == 0
-    done = run(project, client)
+    done = run(project, client, programs=programs_for(client, server_program))
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     events = events_of(project.repository)
@@ -86,8 +93,8 @@ def test_a_client_starts_a_run_answers_and_ends_with_it(project: Project, client
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_refusal_is_reported(project: Project, client: str) -> None:
-    done = run(project, client)
+def test_a_refusal_is_reported(project: Project, client: str, server_program: Path) -> None:
+    done = run(project, client, programs=server_program)
     assert done.returncode != 0
     assert "ralph allow" in done.stderr
 

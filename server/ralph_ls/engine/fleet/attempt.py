@@ -26,7 +26,7 @@ from ralph_ls.engine.fleet.mirror import (
     work_ref,
 )
 from ralph_ls.engine.fleet.notices import LANE_EVENTS
-from ralph_ls.engine.fleet.place import Lease, Repository, WorkerPlace
+from ralph_ls.engine.fleet.place import Lease, PushNotAllowed, Repository, WorkerPlace
 from ralph_ls.engine.fleet.workspaces import open_workspace
 from ralph_ls.engine.parallel import lane_setup
 from ralph_ls.engine.parallel.lane_merge import repair_words
@@ -113,7 +113,7 @@ def attempt_task(place: WorkerPlace, run: str, task: str, turn: int) -> None:
     lease = place.hold(run, task, row["epoch"])
     try:
         _work(place, row, lease)
-    except LeaseLost:
+    except (LeaseLost, PushNotAllowed):
         # Where nobody else has taken it: the database did not answer for longer than the lease.
         place.ledger.give_back(run, task, lease.epoch)
     except SecretInCommit as error:

@@ -129,6 +129,17 @@ _SERVER_NETWORK = (
     "tcp_user_timeout = 10000",
 )
 
+WORKER_RIGHTS = (
+    "USAGE ON SCHEMA public",
+    "SELECT, UPDATE (state) ON ralph_fleet_runs",
+    "SELECT, UPDATE (failures) ON ralph_fleet_repositories",
+    "SELECT, UPDATE ON ralph_fleet_tasks",
+    "SELECT, INSERT, UPDATE, DELETE ON ralph_fleet_workers",
+    "SELECT, INSERT, DELETE ON ralph_fleet_releases",
+    "SELECT, INSERT ON ralph_fleet_notices",
+)
+"""Rights of the role of workers, beside those on the tables of DBOS."""
+
 LOCK_SECONDS = 0.1
 """How often the right to make tables is asked for."""
 
@@ -215,6 +226,19 @@ def make_tables(engine: sa.Engine) -> None:
                 metadata.create_all(connection)
     except OperationalError as error:
         raise unreachable(engine, error) from error
+
+
+def grant_worker(engine: sa.Engine, role: str) -> None:
+    """Give a role of Postgres what a worker needs of the tables, and nothing to decide with.
+
+    It can change states and leases. It can neither queue tasks nor change what repositories run,
+    where they are, and what is approved.
+    """
+    quote = engine.dialect.identifier_preparer.quote_identifier
+    with engine.begin() as connection:
+        grants = [f"CONNECT ON DATABASE {quote(engine.url.database or '')}", *WORKER_RIGHTS]
+        for right in grants:
+            connection.execute(sa.text(f"GRANT {right} TO {quote(role)}"))
 
 
 def unreachable(engine: sa.Engine, error: Exception) -> RalphError:

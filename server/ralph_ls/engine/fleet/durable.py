@@ -98,6 +98,12 @@ def open_queue(place: WorkerPlace, address: str, labels: Sequence[str]) -> None:
         DBOS.launch()
 
 
+def make_queue_tables(address: str, role: str | None) -> None:
+    """Make or update the tables of DBOS, and let a role use them."""
+    logging.getLogger("dbos").setLevel(logging.CRITICAL)
+    DBOS.migrate(dbos_address(address), application_role=role)
+
+
 def close_queue() -> None:
     """Leave the queue; what is in it stays."""
     DBOS.destroy(workflow_completion_timeout_sec=30)
@@ -133,6 +139,8 @@ def enqueue_turns(ledger: Ledger, run: str, lanes: int) -> None:
         kind, workflow = ("merge", merge) if is_merge else ("work", work)
         name = queue_name(kind, turn.protocol, () if is_merge else turn.labels)
         _register(name, lanes)
+        # A queue that is new to DBOS is served a second later, so it is made known early.
+        _register(queue_name("merge", turn.protocol, ()), lanes)
         options = (
             SetEnqueueOptions(queue_partition_key=f"{run}/{turn.repository}")
             if is_merge
@@ -184,18 +192,20 @@ _registered: dict[str, int] = {}
 def _register(name: str, lanes: int) -> None:
     if _registered.get(name) == lanes:
         return
+    is_shared = _place().ledger.engine.dialect.name == "postgresql"
+    seconds = POLL_SECONDS if is_shared else POLL_SECONDS_ALONE
     if name.startswith("ralph-merge"):
         # One merge at a time in each repository.
-        DBOS.register_queue(name, partition_concurrency=1, polling_interval_sec=POLL_SECONDS)
+        DBOS.register_queue(name, partition_concurrency=1, polling_interval_sec=seconds)
     else:
         DBOS.register_queue(
             name,
             worker_concurrency=lanes,
-            polling_interval_sec=POLL_SECONDS,
+            polling_interval_sec=seconds,
             on_conflict="always_update",
         )
     _registered[name] = lanes
 
 
-POLL_SECONDS = 1.0
-"""How often a worker looks for its next task."""
+POLL_SECONDS, POLL_SECONDS_ALONE = 1.0, 0.2
+"""How often a worker looks for its next task, in a shared database and in a file."""

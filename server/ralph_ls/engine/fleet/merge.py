@@ -18,7 +18,7 @@ from typing import Any
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.fleet.attempt import SecretInCommit, require_no_secrets
 from ralph_ls.engine.fleet.mirror import RefMoved, ref_word, task_refs, work_ref
-from ralph_ls.engine.fleet.place import Repository, WorkerPlace
+from ralph_ls.engine.fleet.place import PushNotAllowed, Repository, WorkerPlace
 from ralph_ls.engine.fleet.workspaces import open_workspace
 from ralph_ls.engine.parallel.lane_merge import MergeProcesses, validate_merged
 from ralph_ls.engine.parallel.lane_worktree import LaneTree, make_lane
@@ -48,7 +48,11 @@ def _merge_turn(place: WorkerPlace, run: str, task: str, turn: int) -> None:
     row = place.ledger.task(run, task)
     if row is None or not _is_due(row, turn) or place.is_stopping.is_set():
         return
-    repository = place.repository(run, row["repository"])
+    try:
+        repository = place.repository(run, row["repository"])
+    except PushNotAllowed:
+        # The worker ends for it; the turn is found again.
+        return
     # Of this machine's workers one at a time has the work tree in which merges are validated.
     with _merge_lock(place, repository):
         try:

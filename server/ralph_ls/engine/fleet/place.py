@@ -6,7 +6,7 @@ Everything here is shared by the threads of one worker.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from ralph_ls.engine.fleet.workspaces import repository_overrides
 from ralph_ls.engine.parallel.lane_starter import LaneStarter
 from ralph_ls.engine.parallel.lane_worktree import LaneTree
 from ralph_ls.engine.run.lease import is_lease_held, write_lease
+from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.fleet import FleetRepository
 from ralph_ls.store.files import make_private_folder
 from ralph_ls.store.layout import find_worktree, state_root
@@ -28,6 +29,10 @@ from ralph_ls.store.run.state_index import find_state
 
 FOLDER = "fleet"
 """Folder of a fleet's files below the state root."""
+
+
+class PushNotAllowed(RalphError):
+    """The user's own fleet file on this machine does not allow pushing to a remote."""
 
 
 @dataclass(slots=True)
@@ -72,6 +77,8 @@ class WorkerPlace:
     ledger: Ledger
     environment: Mapping[str, str]
     lease_seconds: float
+    may_push: Callable[[str], bool] = lambda _address: True
+    """Whether the user of this machine allows pushing to an address."""
     is_stopping: threading.Event = field(default_factory=threading.Event)
     """The worker ends: engines are stopped, and their tasks are given back."""
     stopped_runs: set[str] = field(default_factory=set)
@@ -102,6 +109,8 @@ class WorkerPlace:
     def repository(self, run: str, name: str) -> Repository:
         """A repository with its mirror, which is made and not yet fetched."""
         row = self.ledger.repositories(run)[name]
+        if not self.may_push(row["address"]):
+            raise PushNotAllowed(f"this machine may not push to {row['address']}")
         mirror = Mirror.at(self.folder / "mirrors", row["address"], self.environment)
         mirror.prepare()
         return repository_of(row, mirror)

@@ -25,7 +25,7 @@ from ralph_ls.engine.fleet.ledger import Ledger
 from ralph_ls.engine.fleet.leftovers import forget_run, remove_leftovers
 from ralph_ls.engine.fleet.notices import FleetNotifier, offer_end, offer_notices
 from ralph_ls.engine.fleet.outage import Patience, is_outage
-from ralph_ls.engine.fleet.place import WorkerPlace
+from ralph_ls.engine.fleet.place import PushNotAllowed, WorkerPlace
 from ralph_ls.engine.fleet.releases import check_releases
 from ralph_ls.engine.fleet.roster import Roster
 from ralph_ls.protocol.errors import RalphError
@@ -62,6 +62,7 @@ class FleetWorker:
         *,
         labels: Sequence[str] = (),
         report: Callable[[str], None] = lambda _message: None,
+        may_push: Callable[[str], bool] = lambda _address: True,
         on_change: Callable[[], object] = lambda: None,
     ) -> None:
         self._on_change = on_change
@@ -83,6 +84,7 @@ class FleetWorker:
             # It stops before others take over.
             lease_seconds=self._seconds * 0.8,
             is_stopping=is_stopping,
+            may_push=may_push,
         )
         self._notifier = FleetNotifier(
             make_private_folder(self.place.folder), environment, self._report
@@ -220,6 +222,7 @@ class FleetWorker:
                 if row["state"] == FleetRunState.STOPPED.value:
                     stopped.add(row["run"])
                     continue
+                self._require_push(row["run"])
                 self._look_for_releases(row["run"])
                 self._is_behind |= not self.ledger.release(row["run"])
                 durable.enqueue_turns(self.ledger, row["run"], row["lanes"])
@@ -246,6 +249,19 @@ class FleetWorker:
         with contextlib.suppress(DBAPIError):
             for problem in check_releases(self.place, run):
                 self._tell_once(problem)
+
+    def _require_push(self, run: str) -> None:
+        """Raise ``PushNotAllowed`` where this machine may not push to each of a run's remotes.
+
+        Any worker may have to merge any task, so it needs them all.
+        """
+        addresses = [row["address"] for row in self.ledger.repositories(run).values()]
+        missing = [one for one in addresses if not self.place.may_push(one)]
+        if missing:
+            raise PushNotAllowed(
+                f"this machine may not push to {', '.join(missing)}, which the fleet works on; "
+                f"allow it in your fleet file here: ralph fleet add {missing[0]} --push"
+            )
 
     def _take_over(self) -> None:
         """Give the tasks of workers to others that gave no sign of life."""

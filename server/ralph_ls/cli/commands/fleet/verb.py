@@ -16,7 +16,7 @@ READING = ("list", "status", "logs")
 
 ACTIONS = (
     "add", "allow", "list", "run", "worker", "status", "logs", "answer", "retry", "stop", "drain",
-    "publish",
+    "publish", "migrate",
 )  # fmt: skip
 
 
@@ -25,8 +25,8 @@ def fleet_verb(
         str,
         typer.Argument(
             metavar="[ACTION]",
-            help="add, allow, list, run, worker, status, logs, answer, retry, stop, drain or "
-            "publish.",
+            help="add, allow, list, run, worker, status, logs, answer, retry, stop, drain, "
+            "publish or migrate.",
             show_default="status",
         ),
     ] = "status",
@@ -143,5 +143,7 @@ def _act(
             tasks.answer(context, given)
         case "retry":
             tasks.retry(context, given)
+        case "migrate":
+            workers.migrate(context, given)
         case _:
             tasks.stop(context, drain=action == "drain")

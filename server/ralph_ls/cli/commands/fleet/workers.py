@@ -86,6 +86,7 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
             context.address(),
             context.environment,
             report=print_text,
+            may_push=context.may_push,
             on_change=partial(publish_waiting, context),
         )
 
@@ -122,6 +123,7 @@ def work(context: FleetContext, options: WorkerOptions) -> None:
             context.environment,
             labels=options.labels,
             report=print_text,
+            may_push=context.may_push,
             on_change=partial(publish_waiting, context),
         )
         print_text(f"Worker {worker.place.worker} takes tasks. Ctrl-C gives them back.")
@@ -134,6 +136,29 @@ def work(context: FleetContext, options: WorkerOptions) -> None:
         return run_id is not None and is_run_over(ledger, run_id)
 
     _run_worker(start, is_over)
+
+
+def migrate(context: FleetContext, words: tuple[str, ...]) -> None:
+    """Make the tables of a Postgres database as their owner, and let a role use them."""
+    from ralph_ls.engine.fleet.database import grant_worker, make_tables, open_engine
+    from ralph_ls.engine.fleet.durable import make_queue_tables
+
+    if len(words) > 1:
+        raise UsageError("name one role: ralph fleet migrate ralph_worker")
+    address = context.address()
+    if address.startswith("sqlite"):
+        raise UsageError(
+            "the tables of this machine need no migration; name a Postgres database: "
+            "ralph fleet migrate --database URL"
+        )
+    engine = open_engine(address)
+    make_tables(engine)
+    make_queue_tables(address, *words or (None,))
+    for role in words:
+        grant_worker(engine, role)
+        print_text(f"{role} may work in this database.")
+    engine.dispose()
+    print_text("The tables are there.")
 
 
 def _fleet_of(context: FleetContext, options: WorkerOptions) -> FleetFile:

@@ -26,6 +26,7 @@ from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.json_output import OpenItem, OpenItems, OpenKind
 from ralph_ls.protocol.run.state import LaneView
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
+from ralph_ls.store.fleet_waiting import resume_task
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
 from ralph_ls.store.run.runs import FoundRun, lane_origin
 from ralph_ls.store.run.state_index import find_state
@@ -204,19 +205,10 @@ def _answer(number: int | None, text: str, *, as_json: bool) -> None:
     if item.kind is not OpenKind.QUESTION:
         raise UsageError(f"{number} is not a question ({item.kind.value}); type: {item.command}")
     if item.fleet_task is not None:
-        _answer_fleet(item.fleet_task, text)
+        print_text(resume_task(os.environ, item.fleet_task, text))
         return
     words = answer_of(item.options, text)
     _send(Path(item.workspace), words, lane_of=item.lane_of, as_json=as_json)
-
-
-def _answer_fleet(task: str, text: str) -> None:
-    from ralph_ls.cli.fleet_inbox import answer_task, users_fleet
-
-    context = users_fleet()
-    if context is None or not answer_task(context, task, text):
-        raise UsageError(f"{task} was answered meanwhile; see: ralph inbox")
-    print_text(f"{task} continues with your answer.")
 
 
 def _item_at(number: int) -> OpenItem:
