@@ -179,7 +179,10 @@ OUT_OF_SCOPE = re.compile(
 )
 """Whole headings of what is not to be done: no tasks, and optional ones with a box."""
 
-PRESENT = re.compile(r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status|situation)")
+PRESENT = re.compile(
+    r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status|situation)"
+    r"|what (?:already (?:exists|works)|exists)|what we (?:already )?have"
+)
 """Whole headings that describe what is there: prose, too."""
 
 PROSE_LAST_WORDS = (

@@ -216,6 +216,13 @@ def test_a_circle_in_front_of_a_phase_may_be_a_colour() -> None:
     assert [guess.lines for guess in parsed.guesses] == [(2,)]
 
 
+def test_a_table_of_what_is_there_holds_no_tasks() -> None:
+    assert shown(
+        "# Roof", "## What already exists", "| Part | Status |", "|-|-|", "| Beam | ✅ Done |",
+        "## Phase 0: Tiles", "- Buy them", "## Phase 1: Paint", "- Buy it",
+    ) == ["todo Phase 0: Tiles", "todo Phase 1: Paint"]  # fmt: skip
+
+
 def test_headings_read_for_their_company_are_reported() -> None:
     parsed = parse_markdown("# Roof\n\n## Commit 1: Saw\n\n## Commit 2: Nail\n")
     assert [guess.cause for guess in parsed.guesses] == [GuessCause.HEADINGS]
