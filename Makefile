@@ -144,7 +144,19 @@ sweep: $(READY) ## kill, attack and fuzz the whole program (MINUTES=60; a minute
 
 e2e: $(READY) $(CLIENT_READY) ## drive a real VS Code, real agents and tools (1.1 GB, once)
 	@$(BIN)/python tests/e2e/vscode/install.py
+ifneq ($(strip $(ARGS)),)
 	@$(BIN)/python -m pytest -p no:randomly -n 0 tests/e2e tests/fleet $(ARGS)
+else
+	@# Fleets wait for leases most of the time, and have ended before the editors start. Where one
+	@# fails, --last-failed runs everything again.
+	@set -e; log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	$(BIN)/python -m pytest -p no:randomly -n 0 -p no:cacheprovider tests/fleet >"$$log" 2>&1 & \
+	fleets=$$!; \
+	others=0; $(BIN)/python -m pytest -p no:randomly -n 0 tests/e2e || others=$$?; \
+	fleet=0; wait $$fleets || fleet=$$?; cat "$$log"; \
+	test $$fleet = 0 || rm -f .pytest_cache/v/cache/lastfailed; \
+	test $$others$$fleet = 00
+endif
 
 agents: $(READY) ## run every real agent there is, and record what each prints (3 GB, once)
 	@status=0; \
