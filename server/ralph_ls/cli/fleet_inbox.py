@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from ralph_ls.cli.fleet_context import FleetContext
 from ralph_ls.engine.fleet.extra import has_extra
@@ -21,6 +22,9 @@ from ralph_ls.protocol.json_output import OpenItem, OpenKind
 from ralph_ls.store.fleet_waiting import save_waiting, saved_waiting
 from ralph_ls.store.layout import state_root
 from ralph_ls.store.own_python import own_command
+
+if TYPE_CHECKING:
+    from ralph_ls.engine.fleet.ledger import Ledger
 
 KINDS = {
     FleetTaskState.ASKING.value: OpenKind.QUESTION,
@@ -38,7 +42,7 @@ def fleet_items() -> tuple[OpenItem, ...]:
         from ralph_ls.engine.fleet.database import database_errors
 
         with contextlib.suppress(RalphError), database_errors(context.address):
-            publish_waiting(context)
+            publish_waiting(context, context.ledger())
     return tuple(item for fleet in saved_waiting(os.environ) for item in _items(fleet))
 
 
@@ -51,7 +55,7 @@ def answer_task(context: FleetContext, task: str, text: str) -> bool:
         return False
     note = f"You asked: {row['message']}\nThe user's answer: {text}"
     is_first = bool(ledger.retry(run, [task], note=note))
-    publish_waiting(context)
+    publish_waiting(context, ledger)
     return is_first
 
 
@@ -68,20 +72,21 @@ def users_fleet() -> FleetContext | None:
     return None
 
 
-def publish_waiting(context: FleetContext) -> WaitingTasks | None:
-    """Read what waits, and leave it in a file for ``ralph ps`` and editors; None without a run."""
+def publish_waiting(context: FleetContext, ledger: Ledger) -> None:
+    """Read what waits in the fleet's database, and leave it in a file for ``ralph ps`` and editors.
+
+    A worker calls it at each change, so it opens no other connection than the ledger's.
+    """
     from ralph_ls.engine.fleet.database import shown_address
 
-    found = _waiting(context)
+    found = _waiting(context, ledger)
     # Without the file they list less.
     with contextlib.suppress(OSError, RalphError):
         save_waiting(state_root(context.environment), shown_address(context.address()), found)
-    return found
 
 
-def _waiting(context: FleetContext) -> WaitingTasks | None:
+def _waiting(context: FleetContext, ledger: Ledger) -> WaitingTasks | None:
     """What waits in the newest run; None without one."""
-    ledger = context.ledger()
     run = ledger.active_run()
     if run is None:
         return None

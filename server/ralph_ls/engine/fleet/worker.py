@@ -63,7 +63,7 @@ class FleetWorker:
         labels: Sequence[str] = (),
         report: Callable[[str], None] = lambda _message: None,
         may_push: Callable[[str], bool] = lambda _address: True,
-        on_change: Callable[[], object] = lambda: None,
+        on_change: Callable[[Ledger], None] = lambda _ledger: None,
     ) -> None:
         self._on_change = on_change
         """Called when tasks changed, here or elsewhere."""
@@ -298,7 +298,7 @@ class FleetWorker:
             ):
                 self._report(f"{row['task']} {row['title']} · {row['state']}{why}")
         if is_changed:
-            self._on_change()
+            self._on_change(self.ledger)
 
     def _tell_once(self, message: str) -> None:
         if message not in self._told:

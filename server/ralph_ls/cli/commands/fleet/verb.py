@@ -117,7 +117,7 @@ def fleet_verb(
         )
         _act(context, action, given, options, yes=yes)
         if action in {"status", "retry", "stop", "drain"}:
-            publish_waiting(context)
+            publish_waiting(context, context.ledger())
 
 
 def _act(

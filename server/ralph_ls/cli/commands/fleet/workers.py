@@ -91,7 +91,7 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
         )
 
     _run_worker(start, is_over)
-    publish_waiting(context)
+    publish_waiting(context, ledger)
     print_status(context)
     waiting = [one for one in ledger.tasks(run_id) if one["state"] in {"parked", "asking"}]
     if waiting:
