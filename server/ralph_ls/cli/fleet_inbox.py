@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ralph_ls.cli.fleet_context import FleetContext
+from ralph_ls.core.fleet.schedule import WAITS_FOR_USER
 from ralph_ls.engine.fleet.extra import has_extra
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.fleet import (
@@ -25,11 +26,6 @@ from ralph_ls.store.own_python import own_command
 
 if TYPE_CHECKING:
     from ralph_ls.engine.fleet.ledger import Ledger
-
-KINDS = {
-    FleetTaskState.ASKING.value: OpenKind.QUESTION,
-    FleetTaskState.PARKED.value: OpenKind.PARKED,
-}
 
 
 def fleet_items() -> tuple[OpenItem, ...]:
@@ -108,15 +104,15 @@ def _waiting(context: FleetContext, ledger: Ledger) -> WaitingTasks | None:
                 since=datetime.fromtimestamp(row["changed_at"], UTC),
             )
             for row in ledger.tasks(run)
-            if row["state"] in KINDS
+            if row["state"] in WAITS_FOR_USER
         ),
     )
 
 
 def _items(waiting: WaitingTasks) -> Iterator[OpenItem]:
     for task in waiting.tasks:
-        kind = KINDS[task.state.value]
-        is_question = kind is OpenKind.QUESTION
+        is_question = task.state is FleetTaskState.ASKING
+        kind = OpenKind.QUESTION if is_question else OpenKind.PARKED
         yield OpenItem(
             number=0,
             key=f"{waiting.run} {task.task} {kind.value} {task.epoch}",

@@ -26,6 +26,9 @@ AT_WORK = frozenset(
 )
 """States of a task that has a lane, or is about to get one."""
 
+WAITS_FOR_USER = frozenset({FleetTaskState.ASKING, FleetTaskState.PARKED})
+"""States of a task that nobody but its user lets continue."""
+
 NEEDS_USER = frozenset({FleetTaskState.PARKED, FleetTaskState.ASKING})
 """States of a task that continues only when its user does something."""
 

@@ -64,7 +64,7 @@ TASKS = sa.Table(
     # Its turn in the queue, and the last turn that is known to be in there.
     sa.Column("turn", sa.Integer, nullable=False, default=0),
     sa.Column("queued_turn", sa.Integer, nullable=False, default=0),
-    # The lease: who works on it, for the how manieth time.
+    # The lease: who works on it, and how often a worker has taken it.
     sa.Column("epoch", sa.Integer, nullable=False, default=0),
     sa.Column("worker", sa.Text),
     # What was pushed, and by which attempt.

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from ralph_ls.core.fleet.notices import notice_of_end, notice_of_task
+from ralph_ls.core.fleet.schedule import WAITS_FOR_USER
 from ralph_ls.core.notify.occasions import Notification
 from ralph_ls.core.notify.schedule import Schedule, destinations_of, offer, take_due
 from ralph_ls.core.redaction.redactor import Redactor
@@ -32,8 +33,6 @@ from ralph_ls.store.project.config_file import load_settings
 
 LANE_EVENTS = (NotifyEvent.USAGE_LIMIT, NotifyEvent.COST)
 """What the engines of a fleet report themselves; everything else is the fleet's to report."""
-
-_WAITING = frozenset({FleetTaskState.ASKING.value, FleetTaskState.PARKED.value})
 
 WHOLE_RUN = "*"
 
@@ -101,7 +100,7 @@ def offer_notices(ledger: Ledger, notifier: FleetNotifier) -> None:
 
 
 def _offer_tasks(ledger: Ledger, run: str, notifier: FleetNotifier) -> None:
-    waiting = [row for row in ledger.tasks(run) if row["state"] in _WAITING]
+    waiting = [row for row in ledger.tasks(run) if row["state"] in WAITS_FOR_USER]
     known = _known(ledger, run) if waiting else set()
     for row in waiting:
         key = (row["task"], row["epoch"])

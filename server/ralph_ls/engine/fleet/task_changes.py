@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ralph_ls.core.fleet.schedule import WAITS_FOR_USER
 from ralph_ls.engine.fleet.database import REPOSITORIES, RUNS, TASKS, WORKERS, now_of
 from ralph_ls.engine.fleet.outage import Patience
 from ralph_ls.protocol.fleet import FleetRunState, FleetTaskState
@@ -263,7 +264,7 @@ class TaskChanges:
         n_changed = 0
         with self.engine.begin() as connection:
             for task in tasks:
-                states = (State.PARKED.value, State.ASKING.value)
+                states = [state.value for state in WAITS_FOR_USER]
                 values: dict[str, Any] = {"note": note} if note is not None else {}
                 changed = connection.execute(
                     sa.update(TASKS)

@@ -13,6 +13,7 @@ from ralph_ls.cli.commands.fleet.tasks import print_status
 from ralph_ls.cli.fleet_context import FleetContext, WorkerOptions
 from ralph_ls.cli.fleet_inbox import publish_waiting
 from ralph_ls.cli.output import print_error, print_text
+from ralph_ls.core.fleet.schedule import WAITS_FOR_USER
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.protocol.fleet import FleetFile, FleetTaskState
 
@@ -93,7 +94,7 @@ def run(context: FleetContext, options: WorkerOptions) -> None:
     _run_worker(start, is_over)
     publish_waiting(context, ledger)
     print_status(context)
-    waiting = [one for one in ledger.tasks(run_id) if one["state"] in {"parked", "asking"}]
+    waiting = [one for one in ledger.tasks(run_id) if one["state"] in WAITS_FOR_USER]
     if waiting:
         raise Unfinished(f"{len(waiting)} tasks wait for you; see: ralph fleet status")
     if ledger.awaited(run_id):
