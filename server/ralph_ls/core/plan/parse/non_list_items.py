@@ -45,6 +45,7 @@ class TableColumns:
     """What the title is about; a part of the work is named by both."""
     state: int | None
     priority: int | None
+    part: int | None = None
     has_parts: bool = False
     """Whether each row is a part of the work: a phase, a milestone."""
 
@@ -82,6 +83,7 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
         detail=detail,
         state=_first(names, STATE_COLUMNS),
         priority=_first(names, PRIORITY_COLUMNS),
+        part=part,
         has_parts=has_parts,
     )
 
@@ -104,6 +106,17 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
         if written_state is None and len(cell) > _LONGEST_STATE:
             return None
         mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))
+    elif mark is None and columns.part is not None and columns.part < len(cells):
+        # A phase is done by a sign beside its number: ``| 0 ✅ | Parser |``.
+        begin, end = cells[columns.part]
+        content = line[begin:end].rstrip()
+        sign = _SIGN_BEHIND.search(content)
+        if columns.state is None and sign is not None:
+            written_state = read_state(sign[1])
+            mark = (begin + sign.start(1), begin + sign.end(1))
+            texts[columns.part] = content[: sign.start()].strip()
+        elif columns.state is None:
+            mark = (begin + len(content), begin + len(content))
     if mark is None:
         return None
     priority = _cell_in(texts, columns.priority).lower() or None
@@ -115,6 +128,7 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
 
 _RULE = re.compile(r"\s*\|?[\s:]*-[-\s:|]*")
 _CELL_BOX = re.compile(r"\s*(?:[-*+]\s+)?\[([ xX~!\-]?)\]\s*")
+_SIGN_BEHIND = re.compile(r"\s*([✅✔☑✓🟢🟡🔄🚧⏳⬜☐🔲]\ufe0f?)\Z")
 _EMPTY_CELLS = frozenset({"", "-", "\u2013", "\u2014"})
 """What a state column has for a task that was not begun."""
 _LONGEST_STATE = 24
