@@ -80,7 +80,10 @@ def _begins_like(labels: str) -> str:
         f"[{_forms(first)}]" + (f"[{_forms(seconds)}]" if seconds else "")
         for first, seconds in pairs.items()
     )
-    return rf"(?=[*_(]|{'|'.join(parts)})"
+    alone = "*_(" + "".join(first for first, seconds in pairs.items() if not seconds)
+    # Two classes sort out most titles at once.
+    likely = f"[{alone}{_forms(''.join(pairs))}])(?=[{alone}]|.[{_forms(''.join(pairs.values()))}]"
+    return rf"(?={likely})(?=[*_(]|{'|'.join(parts)})"
 
 
 def _forms(letters: str) -> str:
