@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
-from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, STATUS_LABELS, ItemRole, PlanItemDraft
+from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, STATUS_LABELS, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_state, may_be_task
 from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
@@ -252,7 +252,7 @@ class NamedItem(NamedTuple):
 _NUMBER = re.compile(r"\W*[0-9]+(?:\.[0-9]+)*[.):]?\s+")
 
 
-def _words_in(text: str) -> str:
+def words_in(text: str) -> str:
     """The words of a heading or a row without its number and marks, in lower case."""
     return re.sub(r"\W+", " ", _NUMBER.sub("", text, count=1)).strip().lower()
 
@@ -389,6 +389,7 @@ class PlanBlock:
         "headings",
         "leave",
         "level",
+        "loose",
         "numbered",
         "others",
         "text",
@@ -411,11 +412,18 @@ class PlanBlock:
         """The sections whose headings may be tasks, in the order of the text."""
         self.others: tuple[HeadingClass | RowClass, ...] = ()
         """Their classes, and one for each row of a table with a state but no box."""
+        self.loose: tuple[tuple[int, HeadingSection], ...] = ()
+        """Its lines that begin with a box, and are no items."""
         self._items: tuple[PlanItemDraft, ...] = ()
         self._odd: tuple[BlockFinding, ...] = ()
         self._own: frozenset[HeadingSection] = frozenset()
         self._reading: BlockReading | None = None
         self._read_as: PlanContext | None = None
+
+    @property
+    def items(self) -> Sequence[PlanItemDraft]:
+        """Its items, headings and rows; none of plain lines, which all are tasks or in one."""
+        return self._items
 
     @property
     def has_items(self) -> bool:
@@ -455,13 +463,6 @@ class PlanBlock:
             if its_class not in STATED or (its_class is HeadingClass.SIGNED and is_open):
                 yield item
 
-    def lines_without_box(self) -> Iterator[PlanItemDraft]:
-        """The items without a box that are in no other."""
-        for item in self._items:
-            is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.text
-            if is_item and item.box is None and item.parent is None:
-                yield item
-
     def guessed_headings(self) -> Iterator[PlanItemDraft]:
         """Those, and the headings that have only an emoji for a state."""
         for item in self._items:
@@ -472,7 +473,7 @@ class PlanBlock:
         """Its headings or rows, to be compared by their words."""
         for item in self._items:
             is_named = kind is not TaskKind.HEADING or may_be_task(item)
-            if item.kind is kind and is_named and (words := _words_in(item.text)):
+            if item.kind is kind and is_named and (words := words_in(item.text)):
                 yield NamedItem(words, is_open=item.written_state not in SETTLED_STATES)
 
     def _narrow(self, context: PlanContext) -> PlanContext:
@@ -534,6 +535,7 @@ def read_block(
     part = text[start : start + scanned.length]
     block = PlanBlock(part, sections, scanned.sections)
     block.keep_items(scanned.items, scanned.findings)
+    block.loose = scanned.loose
     return block
 
 

@@ -17,6 +17,7 @@ from ralph_ls.core.plan.parse.section_words import (
     CRITERIA,
     DONE,
     FIX_PLANS,
+    LEGENDS,
     NOTES,
     NUMBERED,
     OPEN_WORK,
@@ -232,6 +233,11 @@ def is_prose_label(label: str) -> bool:
     return _read_kind(_normalise(label)) in {SectionKind.PROSE, SectionKind.NOTES}
 
 
+def is_legend(section: HeadingSection) -> bool:
+    """Whether the boxes of a section only explain what the marks mean."""
+    return _normalise(section.title) in LEGENDS
+
+
 def holds_no_tasks(title: str) -> bool:
     """Whether the words of a title say that nothing open is below it: notes, prose, done."""
     return _read_kind(_normalise(title)) in _WITHOUT_TASKS
@@ -408,7 +414,7 @@ def _read_kind(words: str) -> SectionKind:
         return SectionKind.TASKS
     if _DONE.fullmatch(words) or words in DONE:
         return SectionKind.DONE
-    if _NOTES.fullmatch(words) or words in NOTES:
+    if _NOTES.fullmatch(words) or words in NOTES or words in LEGENDS:
         return SectionKind.NOTES
     if words in _ISSUES:
         return SectionKind.ISSUES

@@ -49,6 +49,7 @@ from ralph_ls.core.plan.parse.lines import (
     MarkdownLine,
     OpenBlock,
     advance_column,
+    begins_like_box,
     ends_block,
     find_marks,
     has_star,
@@ -65,7 +66,7 @@ from ralph_ls.core.plan.parse.non_list_items import (
     read_columns,
     row_item,
 )
-from ralph_ls.core.plan.parse.state_words import OPEN_BOX_SIGNS, box_mark
+from ralph_ls.core.plan.parse.state_words import box_mark
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
 
@@ -76,6 +77,8 @@ class ScannedBlock:
 
     items: tuple[PlanItemDraft, ...]
     findings: tuple[BlockFinding, ...]
+    loose: tuple[tuple[int, HeadingSection], ...]
+    """Its lines that begin with a box, and are no items."""
     sections: tuple[HeadingSection, ...]
     """The headings that are open at its end, outermost first."""
     length: int
@@ -106,6 +109,7 @@ def scan_block(
     return ScannedBlock(
         items=items,
         findings=findings,
+        loose=tuple(state.loose),
         sections=tuple(state.sections),
         length=position - start,
     )
@@ -152,6 +156,7 @@ class _Scan:
         "label",
         "last_line",
         "lone_line",
+        "loose",
         "n_stated",
         "optional_sections",
         "paragraph",
@@ -166,6 +171,8 @@ class _Scan:
         self.optional_sections = optional_sections
         self.items: list[PlanItemDraft] = []
         self.findings: list[BlockFinding] = []
+        self.loose: list[tuple[int, HeadingSection]] = []
+        """The lines that begin with a box, and are no items."""
         self.frames: list[PlanItemDraft] = []
         """The items that are still open, outermost first."""
         self.sections = list(sections)
@@ -211,8 +218,11 @@ class _Scan:
             return
         column = advance_column(0, text[bom : len(text) - len(stripped)])
         line = MarkdownLine(number, start, text, column, stripped)
-        if not self._continues_block(line) and not self._is_code(line):
-            self._take_text(line)
+        if not self._continues_block(line):
+            if self._is_code(line):
+                self._note_box(line)
+            else:
+                self._take_text(line)
         self.last_line = number
 
     def finish(self) -> tuple[tuple[PlanItemDraft, ...], tuple[BlockFinding, ...]]:
@@ -279,6 +289,8 @@ class _Scan:
             self._open_block(line, line.stripped, line.column)
         elif first == ">":
             self._close_items(line.column)
+            if not self.frames:
+                self._note_box(line)
         elif first in "=-" and continues and self._turns_heading(line):
             pass
         elif is_thematic_break(line.stripped):
@@ -404,8 +416,7 @@ class _Scan:
 
     def _take_paragraph(self, line: MarkdownLine, *, continues: bool) -> None:
         """Take a line of prose; fields and labels begin a paragraph, others may continue it."""
-        if line.stripped[0] in OPEN_BOX_SIGNS:
-            self._note_box(line)
+        self._note_box(line)
         found = read_field(line.stripped)
         begins = not continues or found is not None or line.stripped.rstrip().endswith(":")
         if begins:
@@ -422,16 +433,10 @@ class _Scan:
             note_field(owner, found)
 
     def _note_box(self, line: MarkdownLine) -> None:
-        """Report the first line with a sign for a box outside lists, where tasks may be."""
-        sign, text = line.stripped[0], line.stripped[1:].strip("\ufe0f \t")
-        is_known = any(one.code == "box-not-read" for one in self.findings)
-        if text and not is_known and self.sections[-1].kind not in _NO_TASKS:
-            at = line.text.index(sign)
-            message = (
-                f"lines that begin with {sign} are not read, because they are no items of a list; "
-                "write each as: - [ ] …"
-            )
-            self.findings.append(BlockFinding("box-not-read", line.number, message, (at, at + 1)))
+        """Note an open box outside lists, where tasks may be."""
+        section = self.sections[-1]
+        if begins_like_box(line.stripped) and section.kind not in _NO_TASKS:
+            self.loose.append((line.number, section))
 
     def _take_prose(self, line: MarkdownLine, *, continues: bool) -> None:
         """Take a line outside lists: of a table, of a heading's fields, or of neither."""

@@ -83,12 +83,17 @@ PROGRESS = _names(
 NOTES = _names(
     "备注|笔记|メモ|備考|메모|notizen|notas",
     "заметки|примечания|notatki|uwagi|uwagi techniczne|notities|opmerkingen",
+    "catatan|ghi chú|ghi chú thực thi|notlar|appunti",
+)
+"""Never tasks."""
+
+LEGENDS = _names(
     "priority key|key|how items get added|how to add items",
     "legend|status legend|task legend|task notation|notation|task tags|task format|status values",
     "status definitions|状态说明|图例|凡例|범례|legende|légende|leyenda|legenda|statuslegende",
-    "легенда|catatan|ghi chú|ghi chú thực thi|notlar|appunti",
+    "легенда",
 )
-"""Never tasks; a legend has a box for each state."""
+"""The same: a box for each state is explained there."""
 
 PROSE = _names(
     "about|acceptance criteria|appendix|architecture|assumptions|background|changelog|constraints",
@@ -187,7 +192,12 @@ PRESENT = re.compile(
 
 PROSE_LAST_WORDS = (
     " completion notes",
+    " philosophy",
+    " protocol",
     " questions",
+    " rules",
+    " strategy",
+    " workflow",
     " instructions",
     "guideline",
     "guidelines",

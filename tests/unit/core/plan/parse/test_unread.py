@@ -295,14 +295,6 @@ def test_the_first_priority_is_the_highest() -> None:
     assert [task.priority for task in plan.tasks] == ["P0", "P0", "P1", "P2"]
 
 
-def test_a_sign_for_a_box_that_is_no_item_is_reported_once() -> None:
-    text = "# Roof\n\nBeam:\n  ☐ nail it\n  ☐ oil it\n\n☐\n\n## Notes\n\n☐ dry\n"
-    read = parse_markdown(text)
-    found = [(one.code, one.line) for one in read.problems]
-    assert found == [("no-tasks", 1), ("box-not-read", 4)]
-    assert read.spans[1] == (2, 3)
-
-
 def test_a_heading_begins_with_the_id_of_its_task() -> None:
     plan = plan_of("# Roof", "### T-001 — Beam", "x", "### US-2 - Tiles", "x", "### UTF-8 - no")
     assert [(task.id, task.title) for task in plan.tasks] == [("T-001", "Beam"), ("US-2", "Tiles")]
