@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -242,6 +243,19 @@ class TestLinks:
         root = ROOT if page == README else ROOT / "docs"
         places = [(page.parent / target).resolve() for target in inside]
         assert [place for place in places if not place.is_relative_to(root)] == []
+
+
+class TestLists:
+    def test_no_page_names_a_thing_twice_in_one_list(self) -> None:
+        named = re.compile(r"^- \*\*([^*]+)\*\*", re.MULTILINE)
+        twice = [
+            (page.name, name)
+            for page in PAGES
+            for block in re.split(r"\n\s*\n", read(page))
+            for name, count in Counter(named.findall(block)).items()
+            if count > 1
+        ]
+        assert twice == []
 
 
 class TestSite:

@@ -200,6 +200,10 @@ class GuessCause(Enum):
     """Lines without a box are not read."""
     UNREAD_ROWS = auto()
     """Rows of a table without a column for states are not read."""
+    UNREAD_BOXES = auto()
+    """Lines begin with a box, and are no items of a list."""
+    PROSE = auto()
+    """Numbered lines, lines with a state and boxes are read as prose."""
     TABLE = auto()
     """Rows are read as tasks by a column for states."""
 

@@ -14,9 +14,10 @@ The checks, by code:
   ``Needs:`` nor its tag gives a reason.
 - ``open-under-completed``: a heading such as "Completed" says that a task is done, and its box says
   that it is not; the box counts.
-- ``lines-read-as-tasks``, ``lines-read-as-done``, ``headings-read-as-tasks``,
-  ``headings-not-read``, ``lines-not-read``, ``rows-not-read``, ``table-read-by-column``: the plan
-  leaves open what is meant, and this is how it was read; one remark for each, with a count.
+- ``lines-read-as-tasks``, ``lines-read-as-done``, ``lines-read-as-prose``,
+  ``headings-read-as-tasks``, ``headings-not-read``, ``lines-not-read``, ``rows-not-read``,
+  ``box-not-read``, ``table-read-by-column``: the plan leaves open what is meant, and this is how
+  it was read; one remark for each, with a count.
 
 ``tick-without-change`` and other checks of an agent's work need a run and are not made here.
 Checks change nothing; ``quick_fixes`` has the edits.
@@ -168,8 +169,14 @@ _GUESSED = {
     GuessCause.UNREAD_HEADINGS: CheckCode.HEADINGS_NOT_READ,
     GuessCause.UNREAD_LINES: CheckCode.LINES_NOT_READ,
     GuessCause.UNREAD_ROWS: CheckCode.ROWS_NOT_READ,
+    GuessCause.UNREAD_BOXES: CheckCode.BOX_NOT_READ,
+    GuessCause.PROSE: CheckCode.LINES_READ_AS_PROSE,
     GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
 }
+
+
+_BOX_EACH = "add a box to each that is a task"
+_WITHOUT_FIX = frozenset({GuessCause.UNREAD_ROWS, GuessCause.UNREAD_BOXES, GuessCause.PROSE})
 
 
 def check_guesses(guesses: Sequence[PlanGuess], text: str) -> Iterator[LintRemark]:
@@ -184,7 +191,7 @@ def check_guesses(guesses: Sequence[PlanGuess], text: str) -> Iterator[LintRemar
             code=_GUESSED[guess.cause],
             message=_guess_message(guess),
             place=LineSpan(line=guess.lines[0], start=min(start, end), end=end),
-            repair=None if guess.cause is GuessCause.UNREAD_ROWS else QuickFix.ADD_BOXES,
+            repair=None if guess.cause in _WITHOUT_FIX else QuickFix.ADD_BOXES,
         )
 
 
@@ -210,10 +217,16 @@ def _guess_message(guess: PlanGuess) -> str:
             return f"{headings} {task} not read ({names}); add a box to each, as in: ### [ ] …"
         case GuessCause.UNREAD_LINES:
             lines = f"{count_of(number, 'line')} without a box {'is' if is_one else 'are'}"
-            return f"{lines} not read{section}; add a box to each that is a task"
+            return f"{lines} not read{section}; {_BOX_EACH}"
         case GuessCause.UNREAD_ROWS:
             rows = f"{count_of(number, 'row')} of a table {'is' if is_one else 'are'} not read"
-            return f"{rows}{section}; add a column Status, with a state or a box in each row"
+            return f"{rows}{section}; add a column with a box, [ ], in each row that is a task"
+        case GuessCause.UNREAD_BOXES:
+            lines = "line with a box is" if is_one else "lines with a box are"
+            return f"{number} {lines} in no list, so not read; write each as: - [ ] …"
+        case GuessCause.PROSE:
+            lines = f"{count_of(number, 'line')} with a number, a state or a box"
+            return f"{lines} {'is' if is_one else 'are'} read as prose{section}; {_BOX_EACH}"
         case GuessCause.TABLE:
             rows = "row is" if is_one else "rows are"
             column = f"by the column {names}"

@@ -39,6 +39,8 @@ class CheckCode(StrEnum):
     HEADINGS_NOT_READ = "headings-not-read"
     LINES_NOT_READ = "lines-not-read"
     ROWS_NOT_READ = "rows-not-read"
+    BOX_NOT_READ = "box-not-read"
+    LINES_READ_AS_PROSE = "lines-read-as-prose"
     TABLE_READ_BY_COLUMN = "table-read-by-column"
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
-from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, STATUS_LABELS, ItemRole, PlanItemDraft
+from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, STATUS_LABELS, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_state, may_be_task
 from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
@@ -32,7 +32,13 @@ from ralph_ls.core.plan.parse.task_rules import (
     numbered_sections,
     select_tasks,
 )
-from ralph_ls.core.plan.parse.titles import fold_whitespace, folded_title_id, is_bare, read_title
+from ralph_ls.core.plan.parse.titles import (
+    PLACEHOLDERS,
+    fold_whitespace,
+    folded_title_id,
+    is_bare,
+    read_title,
+)
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
 
@@ -69,9 +75,15 @@ def _begins_like(labels: str) -> str:
     """A pattern for a mark or the first two letters of a label, which most lines do not have."""
     pairs: dict[str, str] = {}
     for name in sorted(labels.split("|")):
-        pairs[name[0]] = pairs.get(name[0], "") + name[1]
-    parts = (f"[{_forms(first)}][{_forms(seconds)}]" for first, seconds in pairs.items())
-    return rf"(?=[*_]|{'|'.join(parts)})"
+        pairs[name[0]] = pairs.get(name[0], "") + name[1:2]
+    parts = (
+        f"[{_forms(first)}]" + (f"[{_forms(seconds)}]" if seconds else "")
+        for first, seconds in pairs.items()
+    )
+    alone = "*_(" + "".join(first for first, seconds in pairs.items() if not seconds)
+    # Two classes sort out most titles at once.
+    likely = f"[{alone}{_forms(''.join(pairs))}])(?=[{alone}]|.[{_forms(''.join(pairs.values()))}]"
+    return rf"(?={likely})(?=[*_(]|{'|'.join(parts)})"
 
 
 def _forms(letters: str) -> str:
@@ -82,8 +94,8 @@ def _forms(letters: str) -> str:
 
 
 _STATUS = rf"{_begins_like(STATUS_LABELS)}[*_]{{0,3}}(?i:{STATUS_LABELS})"
-_LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}"
-_LABEL = rf"{_begins_like(_LABELS)}[*_]{{0,3}}(?i:{_LABELS})"
+_LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}|{'|'.join(sorted(PLACEHOLDERS))}"
+_LABEL = rf"{_begins_like(_LABELS)}[*_(]{{0,3}}(?i:{_LABELS})"
 _NO_LABEL = rf"(?!{_LABEL})"
 _TITLE = (
     rf"(?=\S){_NO_LABEL}{_PLAIN_CHARACTERS}(?:{_PLAIN_MARK}{_PLAIN_CHARACTERS})*+"
@@ -252,7 +264,7 @@ class NamedItem(NamedTuple):
 _NUMBER = re.compile(r"\W*[0-9]+(?:\.[0-9]+)*[.):]?\s+")
 
 
-def _words_in(text: str) -> str:
+def words_in(text: str) -> str:
     """The words of a heading or a row without its number and marks, in lower case."""
     return re.sub(r"\W+", " ", _NUMBER.sub("", text, count=1)).strip().lower()
 
@@ -389,6 +401,7 @@ class PlanBlock:
         "headings",
         "leave",
         "level",
+        "loose",
         "numbered",
         "others",
         "text",
@@ -411,11 +424,18 @@ class PlanBlock:
         """The sections whose headings may be tasks, in the order of the text."""
         self.others: tuple[HeadingClass | RowClass, ...] = ()
         """Their classes, and one for each row of a table with a state but no box."""
+        self.loose: tuple[tuple[int, HeadingSection], ...] = ()
+        """Its lines that begin with a box, and are no items."""
         self._items: tuple[PlanItemDraft, ...] = ()
         self._odd: tuple[BlockFinding, ...] = ()
         self._own: frozenset[HeadingSection] = frozenset()
         self._reading: BlockReading | None = None
         self._read_as: PlanContext | None = None
+
+    @property
+    def items(self) -> Sequence[PlanItemDraft]:
+        """Its items, headings and rows; none of plain lines, which all are tasks or in one."""
+        return self._items
 
     @property
     def has_items(self) -> bool:
@@ -455,13 +475,6 @@ class PlanBlock:
             if its_class not in STATED or (its_class is HeadingClass.SIGNED and is_open):
                 yield item
 
-    def lines_without_box(self) -> Iterator[PlanItemDraft]:
-        """The items without a box that are in no other."""
-        for item in self._items:
-            is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.text
-            if is_item and item.box is None and item.parent is None:
-                yield item
-
     def guessed_headings(self) -> Iterator[PlanItemDraft]:
         """Those, and the headings that have only an emoji for a state."""
         for item in self._items:
@@ -472,7 +485,7 @@ class PlanBlock:
         """Its headings or rows, to be compared by their words."""
         for item in self._items:
             is_named = kind is not TaskKind.HEADING or may_be_task(item)
-            if item.kind is kind and is_named and (words := _words_in(item.text)):
+            if item.kind is kind and is_named and (words := words_in(item.text)):
                 yield NamedItem(words, is_open=item.written_state not in SETTLED_STATES)
 
     def _narrow(self, context: PlanContext) -> PlanContext:
@@ -534,6 +547,7 @@ def read_block(
     part = text[start : start + scanned.length]
     block = PlanBlock(part, sections, scanned.sections)
     block.keep_items(scanned.items, scanned.findings)
+    block.loose = scanned.loose
     return block
 
 

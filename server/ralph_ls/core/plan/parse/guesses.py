@@ -6,20 +6,23 @@ What a box, a state or the name of a section says is no guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, pairwise
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import GuessCause, PlanGuess, TaskKind
-from ralph_ls.core.plan.parse.blocks import BlockReading
+from ralph_ls.core.plan.parse.blocks import BlockReading, words_in
 from ralph_ls.core.plan.parse.headings import (
     HeadingClass,
     HeadingSection,
     SectionKind,
+    is_legend,
     is_prose_label,
 )
-from ralph_ls.core.plan.parse.items import PlanItemDraft, describes_task
-from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
+from ralph_ls.core.plan.parse.lines import begins_like_box, lines_of
 from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, opens_with_tag, read_columns
 from ralph_ls.core.plan.parse.section_words import (
     NO_WORK,
@@ -43,14 +46,25 @@ PlacedSection: TypeAlias = tuple[int, HeadingSection]
 
 
 def find_guesses(placed: Sequence[PlacedBlock], context: PlanContext) -> tuple[PlanGuess, ...]:
-    """All guesses of a plan; ``placed`` are its blocks with their lines and offsets."""
+    """All guesses of a plan; ``placed`` are its blocks with their lines and offsets.
+
+    They account for every line that looks like a task: it is one, or a part of one, or in a
+    section that by its name holds none, or in a guess.
+    """
     found = _read_by_guess(placed, context)
     work = _find_work(placed, context)
-    lines, rows = list(_unread_lines(placed, context, work)), list(_unread_rows(placed, work))
-    listed = {section for _, section in (*lines, *rows)}
-    found[GuessCause.UNREAD_HEADINGS] = list(_unread(placed, context, listed, work))
-    found[GuessCause.UNREAD_LINES] = [(line, section.title) for line, section in lines]
-    found[GuessCause.UNREAD_ROWS] = [(line, section.title) for line, section in rows]
+    unread = [
+        _Unread(one.cause, first + one.line, one.section)
+        for reading, first, _ in placed
+        for one in _unread_in(reading, work)
+    ]
+    listed = {one.section for one in unread if one.cause not in _SIDE}
+    headings = list(_unread_headings(placed, listed, work))
+    found[GuessCause.UNREAD_HEADINGS] = [(line, section.title) for line, section in headings]
+    reported = {section for _, section in headings}
+    for one in unread:
+        if one.cause is not GuessCause.PROSE or reported.isdisjoint(_with_parents(one.section)):
+            found.setdefault(one.cause, []).append((one.line, one.section.title))
     return tuple(
         PlanGuess(
             cause=cause,
@@ -60,6 +74,9 @@ def find_guesses(placed: Sequence[PlacedBlock], context: PlanContext) -> tuple[P
         for cause, places in found.items()
         if places
     )
+
+
+_SIDE = frozenset({GuessCause.PROSE, GuessCause.UNREAD_BOXES})
 
 
 def _read_by_guess(
@@ -121,11 +138,44 @@ def _name_of(row: ParsedRow, text: str, cause: GuessCause) -> str:
     return names[nth]
 
 
+class _Titles:
+    """Titles by their words, so that others about the same can be found."""
+
+    def __init__(self, titles: Iterable[str]) -> None:
+        self._titles = titles
+
+    def fit(self, text: str) -> bool:
+        """Whether one of them begins with the words of the text, or the text with its words."""
+        begins = _beginnings(text)
+        return bool(begins) and (begins[-1] in self._all or not self._whole.isdisjoint(begins))
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        return frozenset(words for title in self._titles if (words := words_in(title)))
+
+    @cached_property
+    def _all(self) -> frozenset[str]:
+        return frozenset(begin for words in self._whole for begin in _beginnings(words))
+
+
+def _beginnings(text: str) -> list[str]:
+    return list(accumulate(words_in(text).split()[:_MOST_WORDS], "{} {}".format))
+
+
+_MOST_WORDS = 12
+
+
 class _Work(NamedTuple):
     """The facts about a plan that show where work may be that was not read."""
 
+    context: PlanContext
+    direct: frozenset[HeadingSection]
+    """The sections that have tasks."""
     occupied: frozenset[HeadingSection]
-    """The sections that are or have tasks, with those around them."""
+    """Those and the ones that are tasks, with the sections around them."""
+    tasks: _Titles
+    headings: _Titles
+    """Those that are or have tasks."""
     shapes: frozenset[tuple[int, str]]
     """Level and shape of those whose headings begin with a word and a number: ``v0.4 …``."""
     is_idle: bool
@@ -147,6 +197,14 @@ class _Work(NamedTuple):
                 return True
         return False
 
+    def is_read_elsewhere(self, item: PlanItemDraft) -> bool:
+        """Whether a line is about a task or a heading that is read, or in what describes one."""
+        if self.tasks.fit(item.text) or self.headings.fit(item.text):
+            return True
+        around = tuple(_with_parents(item.section))
+        is_described = not self.context.headings.isdisjoint(around)
+        return is_described or any(one.level and self.tasks.fit(one.title) for one in around)
+
     def has_chapters(self, section: HeadingSection | None) -> bool:
         """Whether the headings directly below this one, which has no task, may be tasks."""
         if section is None or section in self.occupied:
@@ -165,16 +223,18 @@ class _Work(NamedTuple):
 
 
 def _find_work(placed: Sequence[PlacedBlock], context: PlanContext) -> _Work:
-    occupied = {one for section in context.headings for one in _with_parents(section)}
-    for reading, _, _ in placed:
-        for section in reading.occupied():
-            occupied.update(_with_parents(section))
+    direct = {section for reading, _, _ in placed for section in reading.occupied()}
+    occupied = {one for section in context.headings | direct for one in _with_parents(section)}
     shapes = {(section.level, _shape_of(section.title)) for section in occupied}
     is_open = any(
         state not in SETTLED_STATES for reading, _, _ in placed for state, _ in reading.tally
     )
     return _Work(
+        context,
+        frozenset(direct),
         frozenset(occupied),
+        _Titles(row.title for reading, _, _ in placed for row in reading.rows()),
+        _Titles(section.title for section in occupied),
         frozenset((level, shape) for level, shape in shapes if shape),
         is_idle=not (
             context.has_box or context.has_criteria or context.has_stated_steps or is_open
@@ -191,76 +251,118 @@ def _shape_of(title: str) -> str:
     return "" if found is None else found[1] + "." * found[2].count(".")
 
 
-def _unread(
-    placed: Sequence[PlacedBlock],
-    context: PlanContext,
-    listed: Collection[HeadingSection],
-    work: _Work,
-) -> Iterator[tuple[int, str]]:
+def _unread_headings(
+    placed: Sequence[PlacedBlock], listed: Collection[HeadingSection], work: _Work
+) -> Iterator[PlacedSection]:
     """The headings that are named like tasks or steps, are none, and have none below them.
 
     What is ``listed`` has lines that are reported instead.
     """
-    occupied = set(work.occupied)
+    context, occupied = work.context, set(work.occupied)
     for section in listed:
         occupied.update(_with_parents(section))
-    unread: list[tuple[int, str]] = []
+    unread: list[PlacedSection] = []
     for reading, first, _ in reversed(placed):
         for item in reversed(tuple(reading.block.named_headings(with_signs=context.has_signs))):
             section = item.section
             is_list = section.kind not in _NO_TASKS
             is_in_table = context.has_stated_steps and section.name is HeadingClass.STEP
             if is_list and section not in occupied and not (section.is_done or is_in_table):
-                unread.append((first + item.line, section.title))
+                unread.append((first + item.line, section))
                 occupied.update(_with_parents(section))
     unread += _unread_chapters(placed, occupied, work)
-    return iter(sorted(unread))
+    return iter(sorted(unread, key=itemgetter(0)))
 
 
-def _unread_lines(
-    placed: Sequence[PlacedBlock], context: PlanContext, work: _Work
-) -> Iterator[PlacedSection]:
-    """The lines that may be tasks and are none, by the facts of their section or of their list."""
-    direct = {section for reading, _, _ in placed for section in reading.occupied()}
-    for reading, first, _ in placed:
-        lines = _lines_beside_tasks(reading)
-        begun = _begun_lists(lines)
-        for item in lines:
-            if describes_task(item.text) or is_no_task(item.text):
-                continue
-            if (
-                _may_be_missed(item, context, direct)
-                or work.may_be_in(item.section)
-                or _may_be_listed(item, begun)
-                or (_is_named(item) and not context.has_stated_steps)
-            ):
-                yield first + item.line, item.section
+class _Unread(NamedTuple):
+    """A line of a block that looks like a task, and is none."""
+
+    cause: GuessCause
+    line: int
+    section: HeadingSection
 
 
-def _lines_beside_tasks(reading: BlockReading) -> list[PlanItemDraft]:
-    """The lines of lists that are no tasks; not those beside a list that is named for tasks."""
+def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
+    """The lines of a block that look like tasks, and are none nor a part of one."""
+    for line, section in reading.block.loose:
+        yield _Unread(GuessCause.UNREAD_BOXES, line, section)
+    items = _items_outside_tasks(reading)
+    begun = _begun_lists(items)
+    reported: set[PlanItemDraft | None] = set()
+    for item in items:
+        if item.parent in reported:
+            reported.add(item)
+        elif (cause := _cause_unread(item, begun, work)) is not None:
+            reported.add(item)
+            yield _Unread(cause, item.line, item.section)
+    section = reading.block.leave[-1]
+    is_step = section.name is not None and section.kind is SectionKind.PLAIN
+    is_step = is_step and section not in work.occupied
+    if section.kind is SectionKind.TASKS or is_step or work.may_be_in(section):
+        read = {row.line for row in reading.guessable()}
+        lines = _rows_without_state(reading.block.text)
+        yield from (_Unread(GuessCause.UNREAD_ROWS, n, section) for n in lines if n not in read)
+
+
+def _items_outside_tasks(reading: BlockReading) -> list[PlanItemDraft]:
+    """The items and rows that are no tasks nor in one; not those beside a list named for tasks."""
     read = {row.line for row in reading.guessable()}
-    lines = [item for item in reading.block.lines_without_box() if item.line not in read]
-    labelled = {item.section for item in lines if item.is_for_tasks}
+    tasks: set[PlanItemDraft | None] = set()
+    items: list[PlanItemDraft] = []
+    for item in reading.block.items:
+        if item.kind is TaskKind.HEADING:
+            continue
+        if item.line in read or item.parent in tasks:
+            tasks.add(item)
+        else:
+            items.append(item)
+    labelled = {item.section for item in items if item.is_for_tasks}
     return [
         item
-        for item in lines
+        for item in items
         if item.is_for_tasks is not False or item.section not in labelled
         if not (item.label and is_prose_label(item.label))
     ]
 
 
-def _may_be_missed(
-    item: PlanItemDraft, context: PlanContext, direct: Collection[HeadingSection]
+def _cause_unread(
+    item: PlanItemDraft, begun: Collection[tuple[HeadingSection, str]], work: _Work
+) -> GuessCause | None:
+    """Why a line that is no task is reported; None for prose."""
+    if item.box is not None:
+        return None if is_legend(item.section) else GuessCause.PROSE
+    if item.role is not ItemRole.ITEM or is_no_task(item.text) or describes_task(item.text):
+        return None
+    is_row = item.kind is TaskKind.ROW
+    if not is_row and item.parent is None and _is_likely(item, begun, work):
+        return GuessCause.UNREAD_LINES
+    is_like_one = item.is_numbered or item_has_state(item) or begins_like_box(item.text)
+    if not is_like_one or _is_prose(item.section) or work.is_read_elsewhere(item):
+        return None
+    return GuessCause.UNREAD_ROWS if is_row and work.may_be_in(item.section) else GuessCause.PROSE
+
+
+def _is_likely(
+    item: PlanItemDraft, begun: Collection[tuple[HeadingSection, str]], work: _Work
 ) -> bool:
+    """Whether a line is probably a task, and not only looks like one."""
+    if work.context.dialect.only_boxes and not item.section.is_for_tasks:
+        return False
+    if _may_be_missed(item, work) or work.may_be_in(item.section) or _may_be_listed(item, begun):
+        return True
+    return _is_named(item) and not work.context.has_stated_steps
+
+
+def _may_be_missed(item: PlanItemDraft, work: _Work) -> bool:
     """Whether a line is not read only because there are boxes elsewhere.
 
     A numbered one of a phase and the like; of a section that is named for tasks and has none, any.
     """
+    context, section = work.context, item.section
     if not (context.has_box or context.has_criteria):
         return False
-    is_asked = item.is_numbered or (item.section.is_for_tasks and item.section not in direct)
-    return is_asked and _may_hold_tasks(item.section, context)
+    is_asked = item.is_numbered or (section.is_for_tasks and section not in work.direct)
+    return is_asked and _may_hold_tasks(section, context)
 
 
 def _may_be_listed(item: PlanItemDraft, begun: Collection[tuple[HeadingSection, str]]) -> bool:
@@ -300,18 +402,6 @@ def _is_prose(section: HeadingSection) -> bool:
     )
 
 
-def _unread_rows(placed: Sequence[PlacedBlock], work: _Work) -> Iterator[PlacedSection]:
-    """The rows of tables of tasks, where tasks may be, that have no column for their states."""
-    for reading, first, _ in placed:
-        section = reading.block.leave[-1]
-        is_step = section.name is not None and section.kind is SectionKind.PLAIN
-        is_step = is_step and section not in work.occupied
-        if section.kind is SectionKind.TASKS or is_step or work.may_be_in(section):
-            read = {row.line for row in reading.guessable()}
-            lines = _rows_without_state(reading.block.text)
-            yield from ((first + line, section) for line in lines if line not in read)
-
-
 def _rows_without_state(text: str) -> Iterator[int]:
     """The lines of the rows in tables of tasks without a column for their states."""
     if "|" not in text:
@@ -344,7 +434,7 @@ def _unread_chapters(
     placed: Sequence[PlacedBlock],
     occupied: Collection[HeadingSection],
     work: _Work,
-) -> Iterator[tuple[int, str]]:
+) -> Iterator[PlacedSection]:
     """The headings without a name that may be tasks, are none, and have none below them.
 
     Numbered ones beside numbered ones that say that they are done, or that hold tasks, except
@@ -361,7 +451,7 @@ def _unread_chapters(
         has_id = section in with_id and len(with_id) > 1
         is_top = section.level == 1 and work.is_idle
         if is_next or has_id or is_top or work.has_chapters(section.parent):
-            yield line, section.title
+            yield line, section
 
 
 def _free_chapters(

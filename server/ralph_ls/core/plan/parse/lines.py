@@ -89,6 +89,14 @@ def find_marks(line: str) -> ListMarks | None:
     return ListMarks(starts=tuple(starts), contents=tuple(contents), box=box, text=text)
 
 
+def begins_like_box(text: str) -> bool:
+    """Whether a text begins like an open box, which is one only in an item: ``☐ a``, ``• [ ] a``.
+
+    In a quote, too.
+    """
+    return text[:1] in _LOOSE_FIRST and _LOOSE_BOX.match(text) is not None
+
+
 def has_star(line: str, box: tuple[int, int]) -> bool:
     """Whether a box has the star of an optional task: ``- [ ]* Write more tests``."""
     at = box[1] + 1
@@ -112,6 +120,11 @@ _MOST_MARKERS = 20
 _RULE_LENGTH = 3
 _MARKER = re.compile(r"\ufeff?[ \t]*([-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\Z)")
 _BARE_BOX = re.compile(r"\ufeff? ?\[([ xX~!/-]?)\][ \t]+(?=\S)")
+_LOOSE_FIRST = frozenset(">-*+•‣·\u2013\u20140123456789[(☐⬜◻🔲")
+_LOOSE_BOX = re.compile(
+    r"(?:>[ \t]*)*(?:(?:[-*+•‣·\u2013\u2014]|[0-9]{1,9}[.)])[ \t]*)?"
+    r"(?:\[[ ~]?\]|\( \)|[☐⬜◻🔲]\ufe0f?)[ \t]*[^\s(\[]"
+)
 _BOX = re.compile(r"\[([^\[\]]{0,3})\]")
 
 

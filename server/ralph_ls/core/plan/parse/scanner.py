@@ -49,6 +49,7 @@ from ralph_ls.core.plan.parse.lines import (
     MarkdownLine,
     OpenBlock,
     advance_column,
+    begins_like_box,
     ends_block,
     find_marks,
     has_star,
@@ -65,7 +66,7 @@ from ralph_ls.core.plan.parse.non_list_items import (
     read_columns,
     row_item,
 )
-from ralph_ls.core.plan.parse.state_words import OPEN_BOX_SIGNS, box_mark
+from ralph_ls.core.plan.parse.state_words import box_mark
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
 
@@ -76,6 +77,8 @@ class ScannedBlock:
 
     items: tuple[PlanItemDraft, ...]
     findings: tuple[BlockFinding, ...]
+    loose: tuple[tuple[int, HeadingSection], ...]
+    """Its lines that begin with a box, and are no items."""
     sections: tuple[HeadingSection, ...]
     """The headings that are open at its end, outermost first."""
     length: int
@@ -106,6 +109,7 @@ def scan_block(
     return ScannedBlock(
         items=items,
         findings=findings,
+        loose=tuple(state.loose),
         sections=tuple(state.sections),
         length=position - start,
     )
@@ -123,7 +127,7 @@ _BLOCK_START = re.compile(
 _ITEM_FIRST = frozenset("-*+0123456789[")
 _PROSE_FIRST = frozenset("0123456789[")
 _FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
-_MARKS = str.maketrans("", "", "*`~")
+_MARKS = re.compile(r"[*`]|~~")
 _LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
 """A line that is one: ``**Tasks:**``."""
 _NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
@@ -145,6 +149,7 @@ class _Scan:
         "columns",
         "findings",
         "frames",
+        "has_states",
         "heading",
         "heading_line",
         "is_for_tasks",
@@ -152,6 +157,7 @@ class _Scan:
         "label",
         "last_line",
         "lone_line",
+        "loose",
         "n_stated",
         "optional_sections",
         "paragraph",
@@ -166,6 +172,8 @@ class _Scan:
         self.optional_sections = optional_sections
         self.items: list[PlanItemDraft] = []
         self.findings: list[BlockFinding] = []
+        self.loose: list[tuple[int, HeadingSection]] = []
+        """The lines that begin with a box, and are no items."""
         self.frames: list[PlanItemDraft] = []
         """The items that are still open, outermost first."""
         self.sections = list(sections)
@@ -185,6 +193,8 @@ class _Scan:
         """The last line of prose outside lists."""
         self.columns: TableColumns | None = None
         """Those of the table that is open."""
+        self.has_states = True
+        """Whether it has a column for states."""
         self.n_stated = 0
         """The number of its rows with a known state."""
         self.unclear: list[PlanItemDraft] = []
@@ -211,8 +221,11 @@ class _Scan:
             return
         column = advance_column(0, text[bom : len(text) - len(stripped)])
         line = MarkdownLine(number, start, text, column, stripped)
-        if not self._continues_block(line) and not self._is_code(line):
-            self._take_text(line)
+        if not self._continues_block(line):
+            if self._is_code(line):
+                self._note_box(line)
+            else:
+                self._take_text(line)
         self.last_line = number
 
     def finish(self) -> tuple[tuple[PlanItemDraft, ...], tuple[BlockFinding, ...]]:
@@ -279,6 +292,8 @@ class _Scan:
             self._open_block(line, line.stripped, line.column)
         elif first == ">":
             self._close_items(line.column)
+            if not self.frames:
+                self._note_box(line)
         elif first in "=-" and continues and self._turns_heading(line):
             pass
         elif is_thematic_break(line.stripped):
@@ -404,8 +419,7 @@ class _Scan:
 
     def _take_paragraph(self, line: MarkdownLine, *, continues: bool) -> None:
         """Take a line of prose; fields and labels begin a paragraph, others may continue it."""
-        if line.stripped[0] in OPEN_BOX_SIGNS:
-            self._note_box(line)
+        self._note_box(line)
         found = read_field(line.stripped)
         begins = not continues or found is not None or line.stripped.rstrip().endswith(":")
         if begins:
@@ -422,16 +436,10 @@ class _Scan:
             note_field(owner, found)
 
     def _note_box(self, line: MarkdownLine) -> None:
-        """Report the first line with a sign for a box outside lists, where tasks may be."""
-        sign, text = line.stripped[0], line.stripped[1:].strip("\ufe0f \t")
-        is_known = any(one.code == "box-not-read" for one in self.findings)
-        if text and not is_known and self.sections[-1].kind not in _NO_TASKS:
-            at = line.text.index(sign)
-            message = (
-                f"lines that begin with {sign} are not read, because they are no items of a list; "
-                "write each as: - [ ] …"
-            )
-            self.findings.append(BlockFinding("box-not-read", line.number, message, (at, at + 1)))
+        """Note an open box outside lists, where tasks may be."""
+        section = self.sections[-1]
+        if begins_like_box(line.stripped) and section.kind not in _NO_TASKS:
+            self.loose.append((line.number, section))
 
     def _take_prose(self, line: MarkdownLine, *, continues: bool) -> None:
         """Take a line outside lists: of a table, of a heading's fields, or of neither."""
@@ -454,6 +462,7 @@ class _Scan:
 
     def _take_row(self, line: MarkdownLine, columns: TableColumns) -> None:
         row = row_item(line, columns, self.sections[-1])
+        self.has_states = columns.state is not None
         if row is not None and row.box is None and row.written_state is None:
             self.unclear.append(row)
         elif row is not None:
@@ -461,8 +470,11 @@ class _Scan:
             self.n_stated += 1
 
     def _close_table(self) -> None:
-        """Rows with an unknown state are open where at least as many have a known one."""
-        if len(self.unclear) <= self.n_stated:
+        """Rows with an unknown state are open where at least as many have a known one.
+
+        Where states are beside numbers, all without one are open.
+        """
+        if len(self.unclear) <= self.n_stated or (self.n_stated and not self.has_states):
             for row in self.unclear:
                 row.written_state = TaskState.TODO
                 insort(self.items, row, key=attrgetter("line"))
@@ -474,7 +486,7 @@ class _Scan:
         while self.sections[-1].level >= level:
             self.sections.pop()
         section = open_section(
-            fold_whitespace(strip_comments(title).translate(_MARKS)),
+            fold_whitespace(_MARKS.sub("", strip_comments(title))),
             level,
             parent=self.sections[-1],
             optional_sections=self.optional_sections,

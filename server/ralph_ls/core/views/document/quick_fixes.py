@@ -53,6 +53,8 @@ CHECK_SEVERITIES = {
     CheckCode.LINES_READ_AS_TASKS: Severity.INFORMATION,
     CheckCode.LINES_READ_AS_DONE: Severity.INFORMATION,
     CheckCode.HEADINGS_READ_AS_TASKS: Severity.INFORMATION,
+    CheckCode.BOX_NOT_READ: Severity.WARNING,
+    CheckCode.LINES_READ_AS_PROSE: Severity.HINT,
     CheckCode.TABLE_READ_BY_COLUMN: Severity.INFORMATION,
 }
 """A blocked task is an error already, so its missing reason is only a hint."""

@@ -18,6 +18,8 @@ GUESSES = {
     CheckCode.HEADINGS_NOT_READ,
     CheckCode.LINES_NOT_READ,
     CheckCode.ROWS_NOT_READ,
+    CheckCode.BOX_NOT_READ,
+    CheckCode.LINES_READ_AS_PROSE,
     CheckCode.TABLE_READ_BY_COLUMN,
 }
 TABLE = "| Task | Status |\n|---|---|\n| a | Done |\n| b | blocked |\n"
@@ -72,8 +74,8 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="headings-beside-boxes",
         ),
         pytest.param(
-            "# P\n1. x\n## Phase 1\n1. a\n2. b\n   1. c\n### Checklist\n- [ ] d\n## More\n1. e\n",
-            3,
+            "# P\n## Phase 1\n1. a\n2. b\n   1. c\n### Checklist\n- [ ] d\n",
+            2,
             "2 lines without a box are not read (section Phase 1); add a box to each that "
             "is a task",
             id="numbered-lines-of-a-phase-with-a-checklist",
@@ -98,8 +100,8 @@ def guesses_in(text: str) -> list[LintRemark]:
             "## Other\n| Task | Owner |\n|---|---|\n| d | me |\n## To do\n| Task | Done |\n"
             "|---|---|\n| e | [x] |\n",
             4,
-            "2 rows of a table are not read (section P0 tasks); add a column Status, with a state "
-            "or a box in each row",
+            "2 rows of a table are not read (section P0 tasks); add a column with a box, [ ], in "
+            "each row that is a task",
             id="rows-without-states",
         ),
         pytest.param(
@@ -126,6 +128,22 @@ def guesses_in(text: str) -> list[LintRemark]:
             1,
             "1 heading is read as a task (1. a); add a box to each, as in: ### [ ] 1. a",
             id="numbered-beside-boxes",
+        ),
+        pytest.param(
+            "# Roof\n\nBeam:\n  ☐ nail it\n    - [ ] oil it\n\n> - [ ] wax it\n\n"
+            "    - [ ] saw it\n\n• [ ] dry it\n\n☐\n\n## Notes\n\n☐ dry\n",
+            3,
+            "5 lines with a box are in no list, so not read; write each as: - [ ] …",
+            id="boxes-outside-lists",
+        ),
+        pytest.param(
+            "# Roof\n- [ ] Beam\n## Loads\n1. snow\n- ❌ wind\n- ( ) rain\n- round\n  - ❌ hail\n\n"
+            "| Part | Status |\n|---|---|\n| Beam | open |\n| Tiles | done |\n"
+            "## Legend\n- [ ] open\n## Notes\n- [ ] look\n1. why\n",
+            3,
+            "6 lines with a number, a state or a box are read as prose (section Loads, Notes); add "
+            "a box to each that is a task",
+            id="read-as-prose",
         ),
         pytest.param(
             TABLE,

@@ -69,6 +69,56 @@ def test_no_task_is_invented_where_all_boxes_are_ticked(
     assert [task.title for task in tasks if task.state is not TaskState.DONE] == []
 
 
+_PLACES = st.sampled_from(
+    [
+        *("# Kettle", "## Spout", "## Parts of it", "### Phase 2: Lid", "### 1.2 Knob", "## Fixes"),
+        *("## Next steps", "## Remaining", "## Known bugs", "## Roadmap", "## Future", "## To do"),
+        *("## Lid (in progress)", "## Implementation steps", "### Task 3: Steam", "## Status"),
+        *("Still to do:", "**Tasks:**", "", "Prose.", "| Part | Status |", "|---|---|", "---"),
+        *("- [ ] Boil", "- [x] Boil", "  - [x] Polish", "## ✅ What works", "## P1"),
+    ]
+)
+_CANDIDATES = (
+    *(
+        "1. Cut {}",
+        "1) Bend {}",
+        "1. **Test**: {}",
+        "- ✅ Solder {}",
+        "- ❌ Paint {}",
+        "- 🚧 Sell {}",
+    ),
+    *("- [wip] Pack {}", "☐ Dry {}", "> - [ ] Wax {}", "• [ ] Oil {}", "- ( ) Ship {}"),
+    *("- ~~Heat {}~~", "- Buy {} (done)"),
+)
+
+
+_DEEPER = 7
+"""A level below all headings."""
+
+
+@given(st.lists(_PLACES | st.sampled_from(_CANDIDATES), max_size=14, unique=True))
+def test_what_looks_like_a_task_is_one_or_in_one_or_reported(lines: list[str]) -> None:
+    texts = [line.format(f"part {number}") for number, line in enumerate(lines)]
+    parsed = parse_markdown("\n".join(texts), optional_sections=("future",))
+    known = {number for guess in parsed.guesses for number in guess.lines}
+    for task in parsed.plan.tasks:
+        known.update(range(task.line, task.end_line + 1))
+    inside = _DEEPER
+    for number, line in enumerate(lines):
+        level = len(line) - len(line.lstrip("#"))
+        if 0 < level <= inside:
+            # What is below a heading that is reported, done or a task needs no remark itself.
+            inside = level if number in known or "✅" in line else _DEEPER
+        is_known = number in known or inside < _DEEPER
+        assert is_known or line not in _CANDIDATES, texts[number]
+
+
+@given(any_texts)
+def test_a_plan_without_tasks_says_so(text: str) -> None:
+    parsed = parse_markdown(text)
+    assert bool(parsed.plan.tasks) != any(one.code == "no-tasks" for one in parsed.problems)
+
+
 @given(any_texts)
 def test_lines_put_together_give_the_text(text: str) -> None:
     starts = [start for start, _ in lines_of(text)] + [len(text)]
