@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.agent.signals.judge_verdict import BEGIN, END
+from ralph_ls.core.prompt.judge import BEGIN, END
 from ralph_ls.protocol.run.report import JudgeVerdict
 from tests.e2e import agents
 from tests.e2e.conftest import need

@@ -17,8 +17,8 @@ from typing import Any
 import psutil
 import sqlalchemy as sa
 
-from ralph_ls.core.fleet.schedule import FleetTask
-from ralph_ls.core.loop.lane_inputs import OpenTask
+from ralph_ls.core.fleet_rules import FleetTask
+from ralph_ls.core.loop.lanes import OpenTask
 from ralph_ls.engine.fleet import durable
 from ralph_ls.engine.fleet.database import TASKS, make_tables, open_engine
 from ralph_ls.engine.fleet.ledger import Ledger

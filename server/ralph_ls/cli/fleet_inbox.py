@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ralph_ls.cli.fleet_context import FleetContext
-from ralph_ls.core.fleet.schedule import WAITS_FOR_USER
+from ralph_ls.core.fleet_rules import WAITS_FOR_USER
 from ralph_ls.engine.fleet.extra import has_extra
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.fleet import (

@@ -150,7 +150,7 @@ VERBS: Mapping[str, VerbEntry] = {
     "inbox": VerbEntry(
         Group.LOOK,
         "List what waits for you in all repositories; answer it",
-        "runs.inbox",
+        "runs.everywhere",
         "inbox_verb",
         UserOnlyVerb(reading=("list",)),
         (
@@ -196,7 +196,7 @@ VERBS: Mapping[str, VerbEntry] = {
     "show": VerbEntry(
         Group.LOOK,
         "Show one run, or one iteration whole",
-        "runs.details",
+        "runs.listing",
         "show_verb",
         READ_ONLY,
         (

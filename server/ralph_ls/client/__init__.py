@@ -11,9 +11,15 @@ It knows the protocol alone: no run, no file of one, and no feature of the serve
 
 from __future__ import annotations
 
-from ralph_ls.client.client import Client, IncompatibleServer, LspNotification, Notification
+from ralph_ls.client.client import (
+    Client,
+    IncompatibleServer,
+    LspNotification,
+    Notification,
+    accept,
+    spawn,
+)
 from ralph_ls.client.connection import RequestRefused, ServerConnection, ServerGone
-from ralph_ls.client.launch import accept, spawn
 
 __all__ = [
     "spawn",

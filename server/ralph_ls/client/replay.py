@@ -216,9 +216,19 @@ def replay(name: str, report: Path | None) -> int:
         pass  # It closed its side, as Neovim does after ``shutdown``.
     found = server.report()
     if report is not None:
-        report.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        _write_whole(report, json.dumps(found, indent=2) + "\n")
     sys.stderr.write("".join(f"{line}\n" for line in _in_words(found)))
     return 0 if found["passed"] else 1
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Replace a file, so that what waits for it never reads a part; a device is written to."""
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+        return
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 def _in_words(report: Message) -> Sequence[str]:

@@ -305,3 +305,13 @@ def test_the_report_is_in_words_and_in_the_exit_code(tmp_path: Path) -> None:
     )
     assert unknown.returncode == 64
     assert unknown.stderr.startswith("ralph-ls: --replay: no session 'opera'")
+
+
+def test_a_report_replaces_the_earlier_one_whole(tmp_path: Path) -> None:
+    report, earlier = tmp_path / "report.json", tmp_path / "earlier.json"
+    report.write_text("{}\n", encoding="utf-8")
+    earlier.hardlink_to(report)
+    command = (RALPH_LS, "--replay", "plain-lsp", "--report", str(report))
+    subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert json.loads(report.read_text(encoding="utf-8"))["session"] == "plain-lsp"
+    assert earlier.read_text(encoding="utf-8") == "{}\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.fleet.schedule import FleetTask
-from ralph_ls.core.loop.lane_inputs import OpenTask
+from ralph_ls.core.fleet_rules import FleetTask
+from ralph_ls.core.loop.lanes import OpenTask
 from ralph_ls.engine.fleet.database import make_tables, open_engine
 from ralph_ls.engine.fleet.ledger import Ledger
 from ralph_ls.engine.fleet.roster import Roster

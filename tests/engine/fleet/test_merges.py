@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.fleet.leftovers import forget_run, remove_leftovers
 from ralph_ls.engine.fleet.mirror import Mirror, RefMoved, lane_name, ref_word
+from ralph_ls.engine.fleet.upkeep import forget_run, remove_leftovers
 from ralph_ls.engine.parallel.lane_worktree import make_lane
 from ralph_ls.engine.run.lease import write_lease
 from ralph_ls.protocol.errors import RalphError

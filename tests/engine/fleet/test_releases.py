@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from ralph_ls.engine.fleet.planning import plan_fleet
-from ralph_ls.engine.fleet.releases import check_releases, releasing_ref
 from ralph_ls.engine.fleet.status import status_of
+from ralph_ls.engine.fleet.upkeep import check_releases, releasing_ref
 from ralph_ls.protocol.fleet import FleetRelease
 from ralph_ls.store.project.fleet_file import load_fleet
 from tests.engine.project_builder import git

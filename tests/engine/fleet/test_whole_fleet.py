@@ -11,8 +11,7 @@ import pytest
 
 from ralph_ls.cli.commands.fleet.verb import fleet_verb
 from ralph_ls.cli.commands.fleet.workers import Unfinished
-from ralph_ls.cli.commands.runs.everywhere import ps_verb
-from ralph_ls.cli.commands.runs.inbox import inbox_verb
+from ralph_ls.cli.commands.runs.everywhere import inbox_verb, ps_verb
 from ralph_ls.cli.fleet_context import FleetContext
 from ralph_ls.engine.fleet.planning import plan_fleet
 from ralph_ls.engine.fleet.roster import Roster

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from ralph_ls.core.loop.lane_inputs import LaneRebased
+from ralph_ls.core.loop.lanes import LaneRebased
 from ralph_ls.engine.git.worktree_state import LoopFiles
 from ralph_ls.engine.parallel.lane_merge import rebase_lane
 from ralph_ls.engine.parallel.lane_worktree import (

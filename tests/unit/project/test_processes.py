@@ -16,7 +16,7 @@ PACKAGE = Path(ralph_ls.__file__).parent
 SAMPLE = PACKAGE / "engine" / "demo" / "files"
 
 ELSEWHERE = {
-    "client/launch.py": "a server of another program, which ends with its connection",
+    "client/client.py": "a server of another program, which ends with its connection",
     "store/external/supervisor.py": "it is the supervisor",
     "engine/process/running_process.py": (
         "the event loop's way: agents, validation, on_*, commits and pushes"

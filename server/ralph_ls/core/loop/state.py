@@ -26,8 +26,7 @@ from ralph_ls.core.loop.effects import (
 )
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.loop.inputs import IterationRead, Prepared
-from ralph_ls.core.loop.lane_effects import LaneEffect, LaneLimits
-from ralph_ls.core.loop.lane_inputs import OpenTask
+from ralph_ls.core.loop.lanes import LaneEffect, LaneLimits, OpenTask
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import Event
 from ralph_ls.protocol.run.state import CurrentIteration, RunState

@@ -1,4 +1,4 @@
-"""History requests: every run of a work tree, those that wait in any, and texts about them.
+"""History requests: every run of a work tree, those that wait in any, and lessons from them.
 
 Runs and iterations are read from their figures in a thread. A text is what the verb prints that a
 terminal would have, from a separate process, so that an editor and a terminal say the same.
@@ -20,7 +20,6 @@ from ralph_ls.core.views.panel.lanes import lane_table
 from ralph_ls.core.views.panel.rows import MAX_ROWS, measured_rows, with_roll_back, with_undone
 from ralph_ls.core.views.report.dashboard import clean_run, kept_run, with_clean_texts
 from ralph_ls.editor.requests.control import trusted_workspace
-from ralph_ls.editor.requests.lessons import decide_lesson, learn, lessons
 from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.protocol.errors import RalphError, ReadOnly
 from ralph_ls.protocol.json_output import RunAnywhere, RunsEverywhere
@@ -57,6 +56,23 @@ if TYPE_CHECKING:
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.base import WireModel
     from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
+from typing import TYPE_CHECKING
+
+from ralph_ls.editor.lsp.errors import invalid_field
+from ralph_ls.protocol.lessons import (
+    DecideLessonParams,
+    Learned,
+    LearnParams,
+    LessonAction,
+    LessonDecided,
+    LessonList,
+    LessonsParams,
+)
+from ralph_ls.protocol.lsp.methods import DECIDE_LESSON
+
+if TYPE_CHECKING:
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
+
 
 DRY_RUN = "this was a dry run"
 """End of the line with which a verb in a terminal says that it changed nothing."""
@@ -248,6 +264,49 @@ async def _print(workspaces: Workspaces, view: WorkspaceView, arguments: list[st
             failed = f"ralph {arguments[0]} ended with code {ran.exit_code}"
             raise RalphError(f"{failed}: {ran.error}" if ran.error else failed)
     return TextResult(text=ran.out)
+
+
+# Lessons: the list, and the user's decisions.
+#
+# What runs is ``ralph lessons``, so that an editor and a terminal do the same. An acceptance
+# carries the hash of what was shown and is refused where that differs by now
+# (docs/rules.md#lessons).
+
+
+async def lessons(workspaces: Workspaces, params: LessonsParams) -> LessonList:
+    """``ralph/lessons``."""
+    await workspaces.ready()
+    view = workspaces.named(params.workspace)
+    return LessonList.model_validate_json(await _run(workspaces, view, ["lessons", "--json"]))
+
+
+async def learn(workspaces: Workspaces, params: LearnParams) -> Learned:
+    """``ralph/learn``; what it proposes is in no prompt."""
+    view = await trusted_workspace(workspaces, params.workspace)
+    return Learned.model_validate_json(await _run(workspaces, view, ["learn", "--json"]))
+
+
+async def decide_lesson(workspaces: Workspaces, params: DecideLessonParams) -> LessonDecided:
+    """``ralph/decideLesson``: accepts exactly what was shown, rejects or removes."""
+    view = await trusted_workspace(workspaces, params.workspace)
+    order = ["lessons", params.action.value, params.path, "--json"]
+    if params.action is LessonAction.ACCEPT:
+        if params.sha256 is None:
+            raise invalid_field(DECIDE_LESSON, "sha256", "names what was shown: ralph/lessons")
+        order.append(f"--shown={params.sha256}")
+        order += [f"--scope={params.scope.value}"] if params.scope is not None else []
+        order += [f"--match={word}" for word in params.match]
+    return LessonDecided.model_validate_json(await _run(workspaces, view, order))
+
+
+async def _run(workspaces: Workspaces, view: WorkspaceView, order: list[str]) -> str:
+    run_it = partial(run_to_end, order, cwd=view.root, environment=workspaces.environment)
+    ran = await run_in_thread(run_it, name=order[0])
+    if ran.exit_code == 0:
+        return ran.out
+    why = ran.error.removeprefix("ralph: ").strip()
+    failed = f"ralph {' '.join(order[:2])} ended with code {ran.exit_code}"
+    raise parse_refusal(ran.error) or RalphError(f"{failed}: {why}" if why else failed)
 
 
 HANDLERS: Mapping[str, Callable[[Workspaces, Any], Awaitable[WireModel]]] = MappingProxyType(

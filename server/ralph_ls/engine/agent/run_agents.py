@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ralph_ls.core.agent.allowed_tools import writing_commands
+from ralph_ls.core.agent.tools import writing_commands
 from ralph_ls.core.agent.usage import METERING_BY_DIALECT, cost_metering
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.rules.agent_choice import models_for, other_agents

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
-from ralph_ls.core.fleet.schedule import FleetPlan, FleetTask, RepositoryRules
-from ralph_ls.core.loop.lane_inputs import OpenTask
+from ralph_ls.core.fleet_rules import FleetPlan, FleetTask, RepositoryRules
+from ralph_ls.core.loop.lanes import OpenTask
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.protocol.fleet import FleetRepository, FleetRunState, FleetTaskState
 from ralph_ls.protocol.run.values import TaskRef

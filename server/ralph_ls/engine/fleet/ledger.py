@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from ralph_ls.core.fleet.schedule import FleetTask, awaited_releases, releasable
+from ralph_ls.core.fleet_rules import FleetTask, awaited_releases, releasable
 from ralph_ls.engine.fleet.database import RELEASES, REPOSITORIES, RUNS, TASKS, hints_of, plan_of
 from ralph_ls.engine.fleet.task_changes import TaskChanges
 from ralph_ls.protocol.fleet import (

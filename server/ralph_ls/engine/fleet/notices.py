@@ -14,8 +14,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from ralph_ls.core.fleet.notices import notice_of_end, notice_of_task
-from ralph_ls.core.fleet.schedule import WAITS_FOR_USER
+from ralph_ls.core.fleet_rules import WAITS_FOR_USER, notice_of_end, notice_of_task
 from ralph_ls.core.notify.occasions import Notification
 from ralph_ls.core.notify.schedule import Schedule, destinations_of, offer, take_due
 from ralph_ls.core.redaction.redactor import Redactor

@@ -12,8 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from ralph_ls import __version__
-from ralph_ls.core.fleet.dependencies import foreign_references, resolve_reference
-from ralph_ls.core.fleet.schedule import FleetTask
+from ralph_ls.core.fleet_rules import FleetTask, foreign_references, resolve_reference
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.engine.clock import SystemClock

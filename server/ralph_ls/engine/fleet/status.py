@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from datetime import UTC, datetime
 
-from ralph_ls.core.fleet.schedule import AT_WORK, FleetTask, awaited_releases, unreleased
+from ralph_ls.core.fleet_rules import AT_WORK, FleetTask, awaited_releases, unreleased
 from ralph_ls.engine.fleet.database import plan_of, settings_of, shown_address
 from ralph_ls.engine.fleet.ledger import Ledger
 from ralph_ls.engine.fleet.roster import Roster

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ralph_ls.core.fleet.schedule import WAITS_FOR_USER
+from ralph_ls.core.fleet_rules import WAITS_FOR_USER
 from ralph_ls.engine.fleet.database import REPOSITORIES, RUNS, TASKS, WORKERS, now_of
 from ralph_ls.engine.fleet.outage import Patience
 from ralph_ls.protocol.fleet import FleetRunState, FleetTaskState

@@ -17,17 +17,16 @@ from threading import Event, Thread
 from sqlalchemy.exc import DBAPIError
 
 from ralph_ls import __version__
-from ralph_ls.core.fleet.schedule import AT_WORK, releasable_later
+from ralph_ls.core.fleet_rules import AT_WORK, releasable_later
 from ralph_ls.engine.clock import boot_seconds
 from ralph_ls.engine.fleet import durable
 from ralph_ls.engine.fleet.database import make_tables, open_engine, plan_of
 from ralph_ls.engine.fleet.ledger import Ledger
-from ralph_ls.engine.fleet.leftovers import forget_run, remove_leftovers
 from ralph_ls.engine.fleet.notices import FleetNotifier, offer_end, offer_notices
 from ralph_ls.engine.fleet.outage import Patience, is_outage
 from ralph_ls.engine.fleet.place import PushNotAllowed, WorkerPlace
-from ralph_ls.engine.fleet.releases import check_releases
 from ralph_ls.engine.fleet.roster import Roster
+from ralph_ls.engine.fleet.upkeep import check_releases, forget_run, remove_leftovers
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.fleet import FLEET_PROTOCOL, FleetRunState, FleetTaskState
 from ralph_ls.store.files import make_private_folder

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import msgspec
 
+from ralph_ls.core.agent.decode.common.line_decoder import to_json_lines
 from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.decode.plain import PlainDecoder
-from ralph_ls.core.agent.messages import to_json_lines
 from ralph_ls.core.agent.result import AgentResult, Decoder
 from ralph_ls.core.views.text.agent_output import message_line
 from ralph_ls.core.views.text.event_lines import event_line

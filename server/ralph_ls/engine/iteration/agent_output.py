@@ -23,8 +23,8 @@ from ralph_ls.core.agent.failures import (
     with_failure_in_plain_text,
 )
 from ralph_ls.core.agent.output_parser import ParsedOutput, parse_result
-from ralph_ls.core.agent.own_tools import call_key
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, reset_time
+from ralph_ls.core.agent.tools import call_key
 from ralph_ls.core.agent.usage import add_usage, price_for, with_estimated_cost
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
 from ralph_ls.core.loop.inputs import AnnouncementDone, Notice

@@ -16,13 +16,19 @@ from pathlib import Path
 
 from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.result import AgentResult, Decoder
-from ralph_ls.core.agent.signals.judge_verdict import ReadVerdict, read_verdict
 from ralph_ls.core.agent.usage import price_for, with_estimated_cost
 from ralph_ls.core.loop.effects import JudgeWork
 from ralph_ls.core.loop.inputs import Notice, WorkJudged
 from ralph_ls.core.plan.verification.criterion_checks import refuted_by_judge
 from ralph_ls.core.plurals import count_of, some_of
-from ralph_ls.core.prompt.judge import JudgeContext, JudgedTask, change_line, judge_prompt
+from ralph_ls.core.prompt.judge import (
+    JudgeContext,
+    JudgedTask,
+    ReadVerdict,
+    change_line,
+    judge_prompt,
+    read_verdict,
+)
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.agent.description import Agent, asking_for_usage, mapping_of, with_usage_file
 from ralph_ls.engine.agent.environment import find_program

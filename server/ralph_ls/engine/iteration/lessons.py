@@ -32,7 +32,7 @@ from ralph_ls.store.lessons.lesson_files import (
     read_lessons,
     write_accepted,
 )
-from ralph_ls.store.lessons.project import read_project_facts
+from ralph_ls.store.lessons.listing import read_project_facts
 from ralph_ls.store.project.trust import LESSONS_FOLDER, is_lesson
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import FoundRun, newest_runs

@@ -15,26 +15,25 @@ from typing import Any
 
 from ralph_ls.core.loop.effects import Effect, TakeApprovals
 from ralph_ls.core.loop.inputs import Input
-from ralph_ls.core.loop.lane_effects import (
+from ralph_ls.core.loop.lanes import (
     AdvanceBranch,
+    BranchPlanRead,
     CloseLane,
     LaneEffect,
+    LaneEngineGone,
+    LaneFailed,
+    LaneInput,
     LaneLimits,
+    LaneOpened,
+    LaneRefused,
+    LaneRunFinished,
     OpenLane,
     ReadBranchPlan,
     RebaseLane,
     SteerLane,
+    branch_of_run,
+    lane_of,
 )
-from ralph_ls.core.loop.lane_inputs import (
-    BranchPlanRead,
-    LaneEngineGone,
-    LaneFailed,
-    LaneInput,
-    LaneOpened,
-    LaneRefused,
-    LaneRunFinished,
-)
-from ralph_ls.core.loop.rules.lanes import branch_of_run, lane_of
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.parallel import lane_setup
 from ralph_ls.engine.parallel.lane_follower import RUNNING, FollowedRun, LaneFollower

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.loop.lane_inputs import LaneEngineGone, LaneInput, LaneObserved
+from ralph_ls.core.loop.lanes import LaneEngineGone, LaneInput, LaneObserved
 from ralph_ls.engine.parallel.lane_worktree import LaneTree
 from ralph_ls.engine.run.inbox import Wakeup
 from ralph_ls.protocol.run.state import RunState

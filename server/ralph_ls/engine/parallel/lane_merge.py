@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph_ls.core.loop.effects import Validate
-from ralph_ls.core.loop.lane_effects import AdvanceBranch, OpenLane, RebaseLane
-from ralph_ls.core.loop.lane_inputs import (
+from ralph_ls.core.loop.lanes import (
+    AdvanceBranch,
     LaneAdvanced,
     LaneDeferred,
     LaneInput,
     LaneRebased,
     LaneRefused,
+    OpenLane,
+    RebaseLane,
 )
 from ralph_ls.engine.delivery.git_commands import ProcessLauncher
 from ralph_ls.engine.git.status import dirty_paths

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from ralph_ls.core.loop.lane_effects import LaneLimits
+from ralph_ls.core.loop.lanes import LaneLimits
 from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.engine.agent.environment import agent_environment, find_program
 from ralph_ls.engine.parallel.lane_worktree import LaneTree

@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_ls.core.loop.lane_inputs import OpenTask
+from ralph_ls.core.loop.lanes import OpenTask
 from ralph_ls.core.loop.parallel.schedule import open_tasks
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.dispatch import merge_plans, waiting_tasks

@@ -53,7 +53,7 @@ from ralph_ls.core.loop.inputs import (
     Input,
     WaitElapsed,
 )
-from ralph_ls.core.loop.lane_effects import LaneEffect
+from ralph_ls.core.loop.lanes import LaneEffect
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration.agent_logs import log_events
 from ralph_ls.engine.iteration.iteration import IterationWork

@@ -14,7 +14,7 @@ from typing import Any
 
 from ralph_ls.core.loop.effects import Effect, LaunchAgent, PrepareIteration
 from ralph_ls.core.loop.inputs import Interrupted
-from ralph_ls.core.loop.lane_effects import LaneEffect
+from ralph_ls.core.loop.lanes import LaneEffect
 from ralph_ls.engine.clock import boot_seconds
 from ralph_ls.engine.run.effect_runner import EffectRunner
 from ralph_ls.protocol.run.state import RunState

@@ -23,10 +23,10 @@ from pathlib import Path
 import psutil
 
 from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.loop.lanes import branch_of_run
 from ralph_ls.core.loop.parallel.schedule import OPEN_STATES
 from ralph_ls.core.loop.profiles import is_parallel, profile_of
 from ralph_ls.core.loop.rules.health import bytes_words
-from ralph_ls.core.loop.rules.lanes import branch_of_run
 from ralph_ls.core.loop.rules.retention import announcement_words, choose_runs, settings_words
 from ralph_ls.core.plan.edit.progress_log import add_to_archive, archive_path, split_old_entries
 from ralph_ls.core.plan.formats.registry import format_of

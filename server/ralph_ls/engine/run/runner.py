@@ -46,7 +46,7 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.lane_effects import LaneEffect
+from ralph_ls.core.loop.lanes import LaneEffect
 from ralph_ls.core.loop.machine.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
 from ralph_ls.engine.clock import Clock, SystemClock

@@ -14,14 +14,15 @@ from pathlib import Path
 
 from ralph_ls.core.lessons.effect import effects_of, why_stale
 from ralph_ls.core.lessons.history import KINDS, RunRecord, read_record
-from ralph_ls.core.lessons.matching import ProjectFacts, fits_project
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.core.lessons.matching import MANIFESTS, ProjectFacts, fits_project, project_facts
+from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.json_output import IterationMetrics
 from ralph_ls.protocol.lessons import LessonEffect, LessonPlace, LessonStatus, LessonView
+from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.figures import read_runs
+from ralph_ls.store.files import read_regular, resolve_inside
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.lessons.lesson_files import LessonFile, LessonFolders, read_lessons
-from ralph_ls.store.lessons.project import read_project_facts
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import find_run
 from ralph_ls.store.run.state_index import every_worktree
@@ -133,3 +134,36 @@ def hits_of(projects: Iterable[Iterable[IterationMetrics]]) -> dict[str, int]:
     return Counter(
         lesson for iterations in projects for one in iterations for lesson in one.lessons
     )
+
+
+# Facts of the project that lessons are matched with: its files, languages and dependencies.
+#
+# Only names and a few manifests of the root are read; nothing is started but git.
+
+
+LARGEST_MANIFEST = 1 << 20
+"""Most bytes of a manifest that is read."""
+
+MOST_FILES = 50_000
+"""Most paths that are looked at: languages and globs are known by then."""
+
+
+def read_project_facts(root: Path) -> ProjectFacts:
+    """The facts of a work tree; what cannot be read is not there. Blocks."""
+    files: list[str] = []
+    with contextlib.suppress(RalphError):
+        printed = run_git(
+            root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"
+        )
+        names = printed.split(b"\0")[:MOST_FILES]
+        files = [name.decode("utf-8", errors="replace") for name in names if name]
+    texts = {name: _text(root, name) for name in MANIFESTS}
+    return project_facts(files, {name: text for name, text in texts.items() if text})
+
+
+def _text(root: Path, name: str) -> str:
+    try:
+        data = read_regular(resolve_inside(root, name), LARGEST_MANIFEST)
+    except StateUnusable:
+        return ""
+    return (data or b"").decode("utf-8", errors="replace")

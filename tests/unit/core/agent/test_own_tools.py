@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
-from ralph_ls.core.agent.own_tools import MOST_KEPT, call_key, own_tool
+from ralph_ls.core.agent.tools import MOST_KEPT, call_key, own_tool
 from ralph_ls.protocol.config.agent_catalog import CATALOG
 
 

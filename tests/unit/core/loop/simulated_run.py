@@ -32,7 +32,7 @@ from ralph_ls.core.loop.inputs import (
     WorkJudged,
     WorkPushed,
 )
-from ralph_ls.core.loop.lane_effects import LaneEffect
+from ralph_ls.core.loop.lanes import LaneEffect
 from ralph_ls.core.loop.machine.reducer import step
 from ralph_ls.core.loop.machine.transitions import allows
 from ralph_ls.core.loop.state import Awaits, LoopState, Step

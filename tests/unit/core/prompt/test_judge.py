@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.agent.signals.judge_verdict import BEGIN, read_verdict
-from ralph_ls.core.prompt.judge import JudgeContext, JudgedTask, change_line, judge_prompt
+from ralph_ls.core.prompt.judge import (
+    BEGIN,
+    JudgeContext,
+    JudgedTask,
+    change_line,
+    judge_prompt,
+    read_verdict,
+)
 from ralph_ls.protocol.run.report import RequestedChange
 
 TASK = JudgedTask(title="Round half cents", body="  - done when: it is even", criteria=("even",))

@@ -32,9 +32,9 @@ from ralph_ls.store.lessons.listing import (
     iterations_everywhere,
     iterations_here,
     list_lessons,
+    read_project_facts,
     read_records,
 )
-from ralph_ls.store.lessons.project import read_project_facts
 from ralph_ls.store.project.trust import LESSONS_FOLDER, read_record
 from ralph_ls.store.run.lock import EngineLock, LockOwner
 from tests.sample_runs import write_runs

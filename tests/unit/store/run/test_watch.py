@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.agent.messages import to_json_lines
+from ralph_ls.core.agent.decode.common.line_decoder import to_json_lines
 from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.events import AgentExited, AgentStarted, Event
 from ralph_ls.protocol.run.messages import AgentMessage, TextMessage, ToolMessage, ToolState

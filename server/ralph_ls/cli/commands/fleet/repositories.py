@@ -66,7 +66,7 @@ def allow(context: FleetContext, words: tuple[str, ...], *, yes: bool) -> None:
 
 def publish(context: FleetContext, words: tuple[str, ...], *, yes: bool) -> None:
     """Bring what was merged onto the branches that work started from, in all repositories."""
-    from ralph_ls.core.fleet.schedule import AT_WORK
+    from ralph_ls.core.fleet_rules import AT_WORK
     from ralph_ls.engine.clock import SystemClock
     from ralph_ls.engine.fleet.publish import apply_changes, change_words, prepare_changes
     from ralph_ls.store.layout import new_run_id

@@ -13,7 +13,7 @@ from ralph_ls.cli.commands.fleet.tasks import print_status
 from ralph_ls.cli.fleet_context import FleetContext, WorkerOptions
 from ralph_ls.cli.fleet_inbox import publish_waiting
 from ralph_ls.cli.output import print_error, print_text
-from ralph_ls.core.fleet.schedule import WAITS_FOR_USER
+from ralph_ls.core.fleet_rules import WAITS_FOR_USER
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.protocol.fleet import FleetFile, FleetTaskState
 

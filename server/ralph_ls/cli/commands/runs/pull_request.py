@@ -13,8 +13,8 @@ import typer
 from ralph_ls.cli.commands.runs.target import find_target as find_run
 from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.output import emit_document, print_text
+from ralph_ls.core.loop.lanes import branch_of_run
 from ralph_ls.core.loop.profiles import is_parallel
-from ralph_ls.core.loop.rules.lanes import branch_of_run
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.text.pull_requests import PullRequest, pull_requests_of
 from ralph_ls.protocol.errors import UsageError

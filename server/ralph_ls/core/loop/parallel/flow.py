@@ -12,7 +12,14 @@ import re
 from dataclasses import replace
 
 from ralph_ls.core.loop.fold import active_seconds
-from ralph_ls.core.loop.lane_effects import LaneLimits, OpenLane, RebaseLane, SteerLane
+from ralph_ls.core.loop.lanes import (
+    LaneLimits,
+    OpenLane,
+    RebaseLane,
+    SteerLane,
+    active_lanes,
+    branch_of_run,
+)
 from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.parallel.lanes import (
     free_number,
@@ -25,7 +32,6 @@ from ralph_ls.core.loop.parallel.lanes import (
 )
 from ralph_ls.core.loop.parallel.schedule import ready_tasks
 from ralph_ls.core.loop.rules.budget import limit_reached
-from ralph_ls.core.loop.rules.lanes import active_lanes, branch_of_run
 from ralph_ls.core.loop.rules.waits import hours_over
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.core.plurals import count_of, some_of

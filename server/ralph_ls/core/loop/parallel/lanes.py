@@ -15,9 +15,8 @@ from math import ceil, floor
 from typing import TypeVar
 
 from ralph_ls.core.loop.fold import active_seconds
-from ralph_ls.core.loop.lane_effects import CloseLane, LaneLimits
+from ralph_ls.core.loop.lanes import CloseLane, LaneLimits, active_lanes, has_open_run
 from ralph_ls.core.loop.rules.budget import limit_reached, tokens_of
-from ralph_ls.core.loop.rules.lanes import active_lanes, has_open_run
 from ralph_ls.core.loop.rules.waits import hours_over
 from ralph_ls.core.loop.state import BranchFacts, StepDraft
 from ralph_ls.protocol.run.events import LaneDropped, LaneParked, LaneStarted

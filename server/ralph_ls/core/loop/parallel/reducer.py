@@ -21,14 +21,11 @@ from ralph_ls.core.loop.inputs import (
     Resumed,
     Started,
 )
-from ralph_ls.core.loop.lane_effects import (
+from ralph_ls.core.loop.lanes import (
+    ACTIVE,
     AdvanceBranch,
-    CloseLane,
-    ReadBranchPlan,
-    SteerLane,
-)
-from ralph_ls.core.loop.lane_inputs import (
     BranchPlanRead,
+    CloseLane,
     LaneAdvanced,
     LaneAnswer,
     LaneDeferred,
@@ -40,6 +37,10 @@ from ralph_ls.core.loop.lane_inputs import (
     LaneRebased,
     LaneRefused,
     LaneRunFinished,
+    ReadBranchPlan,
+    SteerLane,
+    has_open_run,
+    lane_of,
 )
 from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.machine.reducer import report_start
@@ -55,7 +56,6 @@ from ralph_ls.core.loop.parallel.lanes import (
     share_of_limits,
 )
 from ralph_ls.core.loop.parallel.steering import handle_command, handle_signal
-from ralph_ls.core.loop.rules.lanes import ACTIVE, has_open_run, lane_of
 from ralph_ls.core.loop.state import Awaits, LoopState, Step, StepDraft
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.events import (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from ralph_ls.core.loop.lane_inputs import OpenTask
+from ralph_ls.core.loop.lanes import OpenTask
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.queries import all_needed, urgency
 from ralph_ls.protocol.run.values import TaskRef

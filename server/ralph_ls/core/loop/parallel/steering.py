@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import assert_never
 
 from ralph_ls.core.loop.effects import TakeApprovals
-from ralph_ls.core.loop.lane_effects import SteerLane
+from ralph_ls.core.loop.lanes import ACTIVE, SteerLane, lane_of
 from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.machine.steering import accept, handle_command_with, reject
 from ralph_ls.core.loop.parallel.lanes import live_lanes, retry_lane
-from ralph_ls.core.loop.rules.lanes import ACTIVE, lane_of
 from ralph_ls.core.loop.rules.waits import parked_words
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.core.plurals import count_of

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pydantic import JsonValue, ValidationError
 
 from ralph_ls.core.agent.output_parser import ParsedOutput, parse_text, with_report
-from ralph_ls.core.agent.own_tools import call_key
+from ralph_ls.core.agent.tools import call_key
 from ralph_ls.protocol.run.agent_tools import (
     AskDecision,
     ReportBlocked,

@@ -166,6 +166,8 @@ def _own(
     if mark is None:
         return None
     start, end = mark
+    if start == end:
+        return StatePiece(0, start, end, f" {word.sign}")
     if kind is TaskKind.HEADING:
         remark = find_remark(line)
         start, end = (start, end) if remark is None else (remark[0] + 1, remark[1] - 1)

@@ -32,7 +32,13 @@ from ralph_ls.core.plan.parse.task_rules import (
     numbered_sections,
     select_tasks,
 )
-from ralph_ls.core.plan.parse.titles import fold_whitespace, folded_title_id, is_bare, read_title
+from ralph_ls.core.plan.parse.titles import (
+    PLACEHOLDERS,
+    fold_whitespace,
+    folded_title_id,
+    is_bare,
+    read_title,
+)
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
 
@@ -69,9 +75,15 @@ def _begins_like(labels: str) -> str:
     """A pattern for a mark or the first two letters of a label, which most lines do not have."""
     pairs: dict[str, str] = {}
     for name in sorted(labels.split("|")):
-        pairs[name[0]] = pairs.get(name[0], "") + name[1]
-    parts = (f"[{_forms(first)}][{_forms(seconds)}]" for first, seconds in pairs.items())
-    return rf"(?=[*_]|{'|'.join(parts)})"
+        pairs[name[0]] = pairs.get(name[0], "") + name[1:2]
+    parts = (
+        f"[{_forms(first)}]" + (f"[{_forms(seconds)}]" if seconds else "")
+        for first, seconds in pairs.items()
+    )
+    alone = "*_(" + "".join(first for first, seconds in pairs.items() if not seconds)
+    # Two classes sort out most titles at once.
+    likely = f"[{alone}{_forms(''.join(pairs))}])(?=[{alone}]|.[{_forms(''.join(pairs.values()))}]"
+    return rf"(?={likely})(?=[*_(]|{'|'.join(parts)})"
 
 
 def _forms(letters: str) -> str:
@@ -82,8 +94,8 @@ def _forms(letters: str) -> str:
 
 
 _STATUS = rf"{_begins_like(STATUS_LABELS)}[*_]{{0,3}}(?i:{STATUS_LABELS})"
-_LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}"
-_LABEL = rf"{_begins_like(_LABELS)}[*_]{{0,3}}(?i:{_LABELS})"
+_LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}|{'|'.join(sorted(PLACEHOLDERS))}"
+_LABEL = rf"{_begins_like(_LABELS)}[*_(]{{0,3}}(?i:{_LABELS})"
 _NO_LABEL = rf"(?!{_LABEL})"
 _TITLE = (
     rf"(?=\S){_NO_LABEL}{_PLAIN_CHARACTERS}(?:{_PLAIN_MARK}{_PLAIN_CHARACTERS})*+"

@@ -346,6 +346,8 @@ def _is_likely(
     item: PlanItemDraft, begun: Collection[tuple[HeadingSection, str]], work: _Work
 ) -> bool:
     """Whether a line is probably a task, and not only looks like one."""
+    if work.context.dialect.only_boxes and not item.section.is_for_tasks:
+        return False
     if _may_be_missed(item, work) or work.may_be_in(item.section) or _may_be_listed(item, begun):
         return True
     return _is_named(item) and not work.context.has_stated_steps

@@ -17,6 +17,7 @@ from ralph_ls.core.plan.parse.section_words import (
     CRITERIA,
     DONE,
     FIX_PLANS,
+    LATER,
     LEGENDS,
     NOTES,
     NUMBERED,
@@ -27,6 +28,7 @@ from ralph_ls.core.plan.parse.section_words import (
     PROGRESS,
     PROSE,
     PROSE_LAST_WORDS,
+    STEP_LABEL,
     STEP_NAME,
     STEP_SECTIONS,
     STEPS,
@@ -332,15 +334,17 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         or OUT_OF_SCOPE.fullmatch(words) is not None
     )
     bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS).lower()
+    name = _read_name(title)
     return _TitleWords(
         kind,
-        priority,
+        # The parts of the work are done in their order.
+        None if name is HeadingClass.STEP else priority,
         is_optional,
         _read_done(title, kind),
         STEPS.match(bare) is not None or words in STEP_SECTIONS,
         words in STEP_SECTIONS,
         CRITERIA.fullmatch(words) is not None,
-        _read_name(title),
+        name,
     )
 
 
@@ -359,6 +363,8 @@ def _read_name(title: str) -> HeadingClass | None:
     bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS)
     if _TICKET.match(bare) is not None and _NO_TICKET.match(bare) is None:
         return HeadingClass.TASK
+    if STEP_LABEL.match(bare) is not None:
+        return HeadingClass.STEP
     bare = bare.lower()
     while (tag := _TAG_BEFORE.match(bare)) is not None:
         bare = bare[tag.end() :]
@@ -440,6 +446,8 @@ def _is_optional(title: str, optional_sections: tuple[str, ...]) -> bool:
     but not ``## Future-proof the API`` nor ``## Optional parameters``.
     """
     names = tuple(filter(None, map(_normalise, optional_sections)))
+    if not LATER.keys().isdisjoint(names):
+        names += tuple(other for name in names for other in LATER.get(name, ()))
     if not names or len(title) > _LONGEST_HEADING_JUDGED:
         return False
     is_name = _optional_phrase(names)

@@ -375,7 +375,8 @@ def _replace(
 
 def _dialect_of(text: str, known: _Known) -> MarkdownDialect:
     """The dialect that the text shows; it is searched only where that matters."""
-    return find_dialect(text) if known.totals.dashes else PLAIN
+    matters = known.totals.dashes or known.totals.listed
+    return find_dialect(text) if matters else PLAIN
 
 
 def _context_of(

@@ -127,7 +127,7 @@ _BLOCK_START = re.compile(
 _ITEM_FIRST = frozenset("-*+0123456789[")
 _PROSE_FIRST = frozenset("0123456789[")
 _FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
-_MARKS = str.maketrans("", "", "*`~")
+_MARKS = re.compile(r"[*`]|~~")
 _LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
 """A line that is one: ``**Tasks:**``."""
 _NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
@@ -149,6 +149,7 @@ class _Scan:
         "columns",
         "findings",
         "frames",
+        "has_states",
         "heading",
         "heading_line",
         "is_for_tasks",
@@ -192,6 +193,8 @@ class _Scan:
         """The last line of prose outside lists."""
         self.columns: TableColumns | None = None
         """Those of the table that is open."""
+        self.has_states = True
+        """Whether it has a column for states."""
         self.n_stated = 0
         """The number of its rows with a known state."""
         self.unclear: list[PlanItemDraft] = []
@@ -459,6 +462,7 @@ class _Scan:
 
     def _take_row(self, line: MarkdownLine, columns: TableColumns) -> None:
         row = row_item(line, columns, self.sections[-1])
+        self.has_states = columns.state is not None
         if row is not None and row.box is None and row.written_state is None:
             self.unclear.append(row)
         elif row is not None:
@@ -466,8 +470,11 @@ class _Scan:
             self.n_stated += 1
 
     def _close_table(self) -> None:
-        """Rows with an unknown state are open where at least as many have a known one."""
-        if len(self.unclear) <= self.n_stated:
+        """Rows with an unknown state are open where at least as many have a known one.
+
+        Where states are beside numbers, all without one are open.
+        """
+        if len(self.unclear) <= self.n_stated or (self.n_stated and not self.has_states):
             for row in self.unclear:
                 row.written_state = TaskState.TODO
                 insort(self.items, row, key=attrgetter("line"))
@@ -479,7 +486,7 @@ class _Scan:
         while self.sections[-1].level >= level:
             self.sections.pop()
         section = open_section(
-            fold_whitespace(strip_comments(title).translate(_MARKS)),
+            fold_whitespace(_MARKS.sub("", strip_comments(title))),
             level,
             parent=self.sections[-1],
             optional_sections=self.optional_sections,

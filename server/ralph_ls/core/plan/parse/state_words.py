@@ -131,7 +131,12 @@ def is_of_one_stage(text: str) -> bool:
 
 def is_done_word(text: str) -> bool:
     """Whether a text is a word for done, and nothing else."""
-    return _ONLY_WORDS.fullmatch(_fold(text)) is not None and read_state(text) is TaskState.DONE
+    return read_state_word(text) is TaskState.DONE
+
+
+def read_state_word(text: str) -> TaskState | None:
+    """The state that a text names, if it is a word for one and nothing else."""
+    return read_state(text) if _is_only_words(text) else None
 
 
 def word_like(old: str, word: str, state: TaskState) -> str:
@@ -212,9 +217,9 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         "завершен|завершена|завершены|сделано|сделана|реализовано|реализован|реализована|"
         "исправлено|закрыто|закрыт|закрыта|решено|да",
         _BEGUN: "в работе|в процессе|в разработке|выполняется|начато|начат|начата|частично|"
-        "делается",
+        "делается|делаю",
         _TODO: "не начато|не|нет|к выполнению|запланировано|запланирована|планируется|ожидает|"
-        "открыто|открыт|открыта|нужно|новая",
+        "открыто|открыт|открыта|нужно|новая|сделать",
         _BLOCKED: "заблокировано|заблокирован|заблокирована|приостановлено|приостановлена|на паузе",
         _SKIPPED: "отменено|отменён|отменен|отменена|отложено|отложен|отложена|пропущено|пропущена|"
         "отклонено|отклонена",

@@ -92,7 +92,7 @@ def is_no_task(text: str) -> bool:
     ``[2026-01-29]``, ``[NOTE]``, ``[v1.0]``, ``[#123]``, ``[link](url)`` open log lines and
     references, which must never be counted as work.
     """
-    if text.strip("_*()[]. \t").lower() in _PLACEHOLDERS:
+    if not text.strip(_EDGES) or is_placeholder(text):
         return True
     opening = _OPENING_BRACKET.match(text)
     if opening is None:
@@ -100,6 +100,11 @@ def is_no_task(text: str) -> bool:
     if text[opening.end() : opening.end() + 1] in {"(", "[", ":"}:
         return True
     return _REFERENCE.match(opening[1].strip()) is not None
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text says that there is no task: ``None yet``."""
+    return text.strip(_EDGES).lower() in PLACEHOLDERS
 
 
 def is_explicit_id(text: str) -> bool:
@@ -150,7 +155,7 @@ _BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
 _BOLD_END = re.compile(r"(?<=\S)\*\*(?=[:.,]?(?:\s|\Z))")
 _TAG = re.compile(r"(?:\*\*)?\[([^\[\]]+)\](?:\*\*)?(?!\():?\s*")
 _ID = r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-\d+"
-_NUMBERED = r"T\d{3,4}(?![\w-])"
+_NUMBERED = r"T\d{3,4}[a-z]?(?![\w-])"
 """As spec-kit numbers its tasks: ``T001``, with nothing between it and the title."""
 _EXPLICIT_ID = re.compile(
     rf"(?:\*\*({_ID}|{_NUMBERED})(?:\*\*:?|:\*\*)|({_ID}(?::|\Z|(?=\s+[\u2013\u2014-]\s))|{_NUMBERED}:?)"
@@ -184,10 +189,13 @@ _OPENING_BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _REFERENCE = re.compile(
     r"(?:\d|v\d|#\d|(?:note|info|tip|warning|caution|important|example|fyi|nb)\b)", re.IGNORECASE
 )
-_PLACEHOLDERS = frozenset(
-    {"", "none", "none yet", "nothing", "nothing yet", "n/a", "tbd", "tba", "empty"}
-    | {"none currently", "none so far", "none at the moment", "无", "無", "暂无", "なし", "없음"}
-    | {"keine", "aucun", "aucune", "ninguno", "ninguna", "nenhum", "nenhuma", "нет", "brak", "geen"}
+_EDGES = "_*()[]. \t"
+PLACEHOLDERS = frozenset(
+    {"none", "none yet", "nothing", "nothing yet", "n/a", "tbd", "tba", "empty", "no tasks"}
+    | {"none currently", "none so far", "none at the moment", "no tasks yet", "no open tasks"}
+    | {"无", "無", "暂无", "暂无任务", "なし", "タスクなし", "없음", "keine", "keine aufgaben"}
+    | {"aucun", "aucune", "aucune tâche", "ninguno", "ninguna", "sin tareas", "nenhum", "nenhuma"}
+    | {"sem tarefas", "нет", "нет задач", "пока нет", "brak", "brak zadań", "geen", "geen taken"}
 )
 
 

@@ -13,8 +13,13 @@ from itertools import takewhile
 from ralph_ls.core.loop.evidence.progress import new_head
 from ralph_ls.core.loop.fold.run_changes import RESET_TASK
 from ralph_ls.core.plan.verification.criterion_checks import verification_of
-from ralph_ls.core.views.model.judge_words import verdict_words
-from ralph_ls.core.views.model.words import claim_words, claims_words, evidence_words, one_line
+from ralph_ls.core.views.model.words import (
+    claim_words,
+    claims_words,
+    evidence_words,
+    one_line,
+    verdict_words,
+)
 from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,
     CommandAccepted,

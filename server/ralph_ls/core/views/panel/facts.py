@@ -18,13 +18,6 @@ from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.document_context import DocumentContext
-from ralph_ls.core.views.model.judge_words import (
-    change_lines,
-    judge_tokens,
-    judging_words,
-    totals_words,
-    verdict_words,
-)
 from ralph_ls.core.views.model.tasks import (
     aside_words,
     refuted_tasks,
@@ -32,12 +25,17 @@ from ralph_ls.core.views.model.tasks import (
     verification_words,
 )
 from ralph_ls.core.views.model.words import (
+    change_lines,
     changed_files,
     claims_words,
     evidence_words,
+    judge_tokens,
+    judging_words,
     one_line,
     some_lines,
     split_text,
+    totals_words,
+    verdict_words,
 )
 from ralph_ls.core.views.panel.card import breaker_reason, environment_lines
 from ralph_ls.core.views.text.summary import (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, tzinfo
 
+from ralph_ls.core.loop.lanes import ACTIVE, branch_of_run
 from ralph_ls.core.loop.profiles import is_parallel
-from ralph_ls.core.loop.rules.lanes import ACTIVE, branch_of_run
 from ralph_ls.core.loop.rules.waits import question_of_lane
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.words import one_line, some_lines
 from ralph_ls.core.views.panel.question import listed_choices
-from ralph_ls.core.views.text.lane_summary import lanes_at_work
-from ralph_ls.core.views.text.lanes import MAX_MESSAGE, lane_state_words
+from ralph_ls.core.views.text.lane_summary import MAX_MESSAGE, lanes_at_work
+from ralph_ls.core.views.text.lanes import lane_state_words
 from ralph_ls.core.views.text.summary import cost_of, is_estimated
 from ralph_ls.protocol.json_output import LaneRow, LaneTable
 from ralph_ls.protocol.run.state import LaneView, RunState

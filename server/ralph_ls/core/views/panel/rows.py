@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.loop.evidence.progress import new_head
-from ralph_ls.core.loop.rules.lanes import ACTIVE
+from ralph_ls.core.loop.lanes import ACTIVE
 from ralph_ls.core.loop.rules.waits import question_of_lane
 from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.model import Task

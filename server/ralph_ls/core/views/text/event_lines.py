@@ -12,15 +12,17 @@ from ralph_ls.core.loop.rules.waits import REVIEW
 from ralph_ls.core.plurals import count_of, numbered_iteration
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.core.views.model.judge_words import change_lines, judging_words, verdict_words
 from ralph_ls.core.views.model.tasks import aside_words, failed_output_tail, verification_words
 from ralph_ls.core.views.model.words import (
+    change_lines,
     claim_words,
     claims_words,
     committed_words,
+    judging_words,
     outcome_words,
     reported_words,
     reverted_words,
+    verdict_words,
     with_mode,
 )
 from ralph_ls.core.views.text.event_weights import EventLine, Weight

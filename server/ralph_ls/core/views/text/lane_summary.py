@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ralph_ls.core.loop.lanes import ACTIVE, branch_of_run
 from ralph_ls.core.loop.profiles import is_parallel
-from ralph_ls.core.loop.rules.lanes import ACTIVE, branch_of_run
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.words import one_line
 from ralph_ls.core.views.text.summary import format_duration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, tzinfo
 
-from ralph_ls.core.loop.rules.lanes import ACTIVE
+from ralph_ls.core.loop.lanes import ACTIVE
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.words import one_line
 from ralph_ls.core.views.text.event_weights import EventLine, Weight

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from ralph_ls.core.loop.rules.lanes import branch_of_run
+from ralph_ls.core.loop.lanes import branch_of_run
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.words import one_line
 from ralph_ls.protocol.run.state import LaneView, RunState

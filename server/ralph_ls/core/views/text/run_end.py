@@ -17,7 +17,6 @@ from ralph_ls.core.loop.rules.waits import is_ended_by_clock
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.prompt.template import mode_word
-from ralph_ls.core.views.model.judge_words import totals_words
 from ralph_ls.core.views.model.tasks import after_attempts
 from ralph_ls.core.views.model.words import (
     SHOWN_REASON,
@@ -25,6 +24,7 @@ from ralph_ls.core.views.model.words import (
     failure_counts,
     one_line,
     request_words,
+    totals_words,
 )
 from ralph_ls.core.views.text.lane_summary import merged_lines, next_of_parallel
 from ralph_ls.core.views.text.summary import (

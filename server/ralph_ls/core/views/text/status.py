@@ -23,7 +23,6 @@ from ralph_ls.core.loop.rules.waits import (
     lanes_need_user,
     parked_words,
 )
-from ralph_ls.core.views.model.judge_words import verdict_words
 from ralph_ls.core.views.model.tasks import attempt_words
 from ralph_ls.core.views.model.words import (
     SHOWN_REASON,
@@ -33,6 +32,7 @@ from ralph_ls.core.views.model.words import (
     one_line,
     outcome_words,
     request_words,
+    verdict_words,
     with_mode,
 )
 from ralph_ls.core.views.text.lane_summary import lanes_at_work

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from ralph_ls.core.loop.lanes import branch_of_run
 from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.loop.rules.gate import gate_words
-from ralph_ls.core.loop.rules.lanes import branch_of_run
 from ralph_ls.core.plurals import count_of, numbered_iteration
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.words import one_line, request_words

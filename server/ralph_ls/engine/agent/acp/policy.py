@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.agent.own_tools import own_tool
+from ralph_ls.core.agent.tools import own_tool
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.agent_tools import SERVER
 from ralph_ls.store.files import read_regular, write_atomic

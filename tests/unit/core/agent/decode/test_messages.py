@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.messages import MessageEmitter, to_json_lines
+from ralph_ls.core.agent.decode.common.line_decoder import MessageEmitter, to_json_lines
 from ralph_ls.protocol.run.messages import (
     MESSAGE_ADAPTER,
     AgentMessage,

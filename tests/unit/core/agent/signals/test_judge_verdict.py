@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.agent.signals.judge_verdict import (
+from ralph_ls.core.prompt.judge import (
     BEGIN,
     END,
     MAX_CHANGES,

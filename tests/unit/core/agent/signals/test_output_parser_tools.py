@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.allowed_tools import WRITING_USES, writing_commands
+from ralph_ls.core.agent.tools import WRITING_USES, writing_commands
 
 
 @pytest.mark.parametrize(

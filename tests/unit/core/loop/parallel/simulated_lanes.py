@@ -15,10 +15,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ralph_ls.core.loop import effects as order
-from ralph_ls.core.loop import lane_effects as lane_order
+from ralph_ls.core.loop import lanes as lane_order
 from ralph_ls.core.loop.fold import apply, fold
 from ralph_ls.core.loop.inputs import AnnouncementDone, EngineFacts, Input, Resumed, Started
-from ralph_ls.core.loop.lane_inputs import (
+from ralph_ls.core.loop.lanes import (
+    ACTIVE,
     BranchPlanRead,
     LaneAdvanced,
     LaneDeferred,
@@ -31,9 +32,9 @@ from ralph_ls.core.loop.lane_inputs import (
     LaneRefused,
     LaneRunFinished,
     OpenTask,
+    lane_of,
 )
 from ralph_ls.core.loop.parallel.reducer import step_parallel
-from ralph_ls.core.loop.rules.lanes import ACTIVE, lane_of
 from ralph_ls.core.loop.state import LoopState, Step
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import Event, dump_event, parse_event

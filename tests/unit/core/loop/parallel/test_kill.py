@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.loop.lane_inputs import LaneRunFinished
+from ralph_ls.core.loop.lanes import LaneRunFinished
 from ralph_ls.protocol.run.values import EndReason, MergeProblem
 from tests.unit.core.loop.parallel.simulated_lanes import SimulatedLanes, SimulatedSession, session
 

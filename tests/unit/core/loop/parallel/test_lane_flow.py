@@ -15,15 +15,9 @@ from ralph_ls.core.loop.inputs import (
     Started,
     WaitElapsed,
 )
-from ralph_ls.core.loop.lane_effects import (
+from ralph_ls.core.loop.lanes import (
     AdvanceBranch,
     CloseLane,
-    OpenLane,
-    ReadBranchPlan,
-    RebaseLane,
-    SteerLane,
-)
-from ralph_ls.core.loop.lane_inputs import (
     LaneAdvanced,
     LaneDeferred,
     LaneEngineGone,
@@ -33,6 +27,10 @@ from ralph_ls.core.loop.lane_inputs import (
     LaneRebased,
     LaneRefused,
     LaneRunFinished,
+    OpenLane,
+    ReadBranchPlan,
+    RebaseLane,
+    SteerLane,
 )
 from ralph_ls.core.loop.state import LoopState
 from ralph_ls.protocol.run.values import EndReason, MergeProblem, Phase, PlanCountsView

@@ -6,8 +6,7 @@ import pytest
 
 from ralph_ls.core.loop.effects import TakeApprovals
 from ralph_ls.core.loop.inputs import Interrupted
-from ralph_ls.core.loop.lane_effects import OpenLane, SteerLane
-from ralph_ls.core.loop.lane_inputs import LaneEngineGone, LaneObserved
+from ralph_ls.core.loop.lanes import LaneEngineGone, LaneObserved, OpenLane, SteerLane
 from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C, BY_TERM
 from ralph_ls.protocol.run.commands import Approval
 from ralph_ls.protocol.run.values import MergeProblem, Phase

@@ -19,7 +19,7 @@ from ralph_ls.core.loop.inputs import (
     TaskClaimed,
     WaitElapsed,
 )
-from ralph_ls.core.loop.lane_inputs import (
+from ralph_ls.core.loop.lanes import (
     LaneAdvanced,
     LaneDeferred,
     LaneEngineGone,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.loop.lane_inputs import OpenTask
+from ralph_ls.core.loop.lanes import OpenTask
 from ralph_ls.core.loop.parallel.schedule import open_tasks, ready_tasks
 from ralph_ls.core.plan.formats.dispatch import parse_plan, waiting_tasks
 from ralph_ls.core.plan.model import PlanKind

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.agent.output_parser import ParsedOutput, parse_result, parse_text
-from ralph_ls.core.agent.own_tools import call_key
 from ralph_ls.core.agent.result import AgentResult
+from ralph_ls.core.agent.tools import call_key
 from ralph_ls.core.loop.rules.agent_claims import main_calls, with_claims
 from ralph_ls.protocol.run.agent_tools import ReportTool
 from ralph_ls.protocol.run.events import AgentReported, IterationStarted

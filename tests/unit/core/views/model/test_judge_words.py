@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.model.judge_words import (
+from ralph_ls.core.views.model.words import (
     change_lines,
     judge_tokens,
     judging_words,

@@ -68,16 +68,19 @@ def folder(*runs: RunMetrics, name: str = "shop", **fields: Any) -> FolderRuns:
     return FolderRuns(name=name, workspace=f"/{name}", runs=digests, **values)
 
 
+FRACTIONS = st.integers(0, 10**7).map(lambda n: n / 2**14)
+"""Numbers whose sums are exact in any order."""
+
 ITERATIONS = st.builds(
     one,
     counted=st.booleans(),
     clean=st.booleans(),
     mode=st.sampled_from(["build", "review", "review-fix"]),
-    seconds=st.integers(0, 10**9).map(lambda micro: micro / 10**6),
+    seconds=FRACTIONS,
     files=st.integers(0, 9),
     tasks_done=st.integers(0, 2),
     input_tokens=st.none() | st.integers(0, 10**6),
-    cost_usd=st.none() | st.integers(0, 10**7).map(lambda micro: micro / 10**6),
+    cost_usd=st.none() | FRACTIONS,
     context_tokens=st.none() | st.integers(0, 4).map(lambda quarters: quarters * 250),
     context_window=st.just(1000),
     validated=st.none() | st.booleans(),

@@ -41,6 +41,7 @@ from ralph_ls.core.agent.decode.common.line_decoder import (
     MAX_FAILURE_OUTPUT,
     ErrorLines,
     FinalTextBuffer,
+    MessageEmitter,
     is_question_tool,
     limit_open_calls,
     question_text,
@@ -57,9 +58,8 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     touched_file,
 )
 from ralph_ls.core.agent.failures import find_error_lines
-from ralph_ls.core.agent.messages import MessageEmitter
-from ralph_ls.core.agent.own_tools import MOST_KEPT, call_key, own_tool
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
+from ralph_ls.core.agent.tools import MOST_KEPT, call_key, own_tool
 from ralph_ls.protocol.run.messages import AgentMessage, ToolState, UsageCounts
 
 ENDS = {

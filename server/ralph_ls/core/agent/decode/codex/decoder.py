@@ -41,6 +41,7 @@ from ralph_ls.core.agent.decode.common.line_decoder import (
     MAX_FAILURE_OUTPUT,
     ErrorLines,
     FinalTextBuffer,
+    MessageEmitter,
     is_question_tool,
     limit_open_calls,
     question_text,
@@ -52,7 +53,6 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     texts_in,
 )
 from ralph_ls.core.agent.failures import failure_in_text, find_error_lines
-from ralph_ls.core.agent.messages import MessageEmitter
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
 from ralph_ls.core.agent.usage import subtract_known
 from ralph_ls.protocol.run.messages import AgentMessage, TodoItem, ToolState, UsageCounts

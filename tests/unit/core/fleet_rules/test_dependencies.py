@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.fleet.dependencies import foreign_references, resolve_reference
+from ralph_ls.core.fleet_rules import foreign_references, resolve_reference
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.run.values import TaskRef
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.fleet.notices import notice_of_end, notice_of_task
+from ralph_ls.core.fleet_rules import notice_of_end, notice_of_task
 from ralph_ls.core.notify.schedule import Outgoing
 from ralph_ls.core.notify.texts import body_of, title_of
 from ralph_ls.protocol.config.notify import NotifyEvent

@@ -1,13 +1,43 @@
-"""Allow-lists of tools that seem read-only but allow a command that can write.
+"""Tools of agents by their names: the iteration's own, and entries of allow-lists that can write.
 
-An agent matches a command by its prefix, so allowing a command that reads also allows those of its
-options that write. Knows only the list, not which agent has which tool.
+Each agent puts the server's name in front of one of the iteration's tools in its own way
+(docs/rules.md#tools).
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ralph_ls.protocol.run.agent_tools import SERVER, ReportTool
+
+MOST_KEPT = 500
+"""Calls of sub-agents that are remembered."""
+
+_NAME = re.compile(
+    rf"(?:mcp__?)?{SERVER}(?:__|[_.:/-])(?P<tool>{'|'.join(tool.value for tool in ReportTool)})"
+)
+
+
+def own_tool(name: str) -> str | None:
+    """The tool of the iteration that an agent calls by this name; None for any other."""
+    match = _NAME.fullmatch(name)
+    return None if match is None else match["tool"]
+
+
+def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
+    """A call by which it is known again: the tool, and what it was called with."""
+    given = {key.replace("_", "").casefold(): value for key, value in arguments.items()}
+    return f"{tool} {' '.join(json.dumps(given, sort_keys=True).split())}"
+
+
+# Allow-lists of tools that seem read-only but allow a command that can write.
+#
+# An agent matches a command by its prefix, so allowing a command that reads also allows those of
+# its options that write. Knows only the list, not which agent has which tool.
+
 
 WRITING_USES = {
     "git": "git diff --output=FILE",

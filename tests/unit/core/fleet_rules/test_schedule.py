@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time
 
 import pytest
 
-from ralph_ls.core.fleet.schedule import (
+from ralph_ls.core.fleet_rules import (
     FleetPlan,
     FleetTask,
     RepositoryRules,
@@ -15,7 +15,7 @@ from ralph_ls.core.fleet.schedule import (
     releasable_later,
     within_hours,
 )
-from ralph_ls.core.loop.lane_inputs import OpenTask
+from ralph_ls.core.loop.lanes import OpenTask
 from ralph_ls.protocol.fleet import FleetRelease, FleetTaskState
 from ralph_ls.protocol.run.values import TaskRef
 

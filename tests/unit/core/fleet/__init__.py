@@ -1,1 +1,0 @@
-"""Fleets as decisions: references between repositories, and which tasks may start."""

@@ -1,0 +1,1 @@
+"""Rules of a fleet: references between repositories, which tasks may start, notices."""
