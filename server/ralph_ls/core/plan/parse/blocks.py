@@ -60,9 +60,9 @@ def plain_rows(text: str, sections: tuple[HeadingSection, ...]) -> list[ParsedRo
 
 # The parts of the pattern. No line opens a fence or a comment, or has something like a box that is
 # none; no title is empty or has a state, so the boxes alone give the states.
-# Everything but ``[ ` ~ <`` and line endings; a positive class is faster than a negated one.
-_PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-;=-Z\\-_a-}\x7f-\U0010ffff]*+"
-_PLAIN_MARK = r"(?:`(?!``)|~(?!~)|<(?!!--))"
+# Everything but ``( [ ` ~ <`` and line endings; a positive class is faster than a negated one.
+_PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-\x27)-;=-Z\\-_a-}\x7f-\U0010ffff]*+"
+_PLAIN_MARK = r"(?:\((?!BLOCKED|WIP|IN)|`(?!``)|~(?!~)|<(?!!--))"
 _NO_BOX = r"\[(?![\s\W_xXvV]{0,3}\])"
 _NO_STATE = rf"{_NO_BOX}(?!\s*(?i:blocked|wip|in\b))"
 _MARKER = r"(?:[-*+]|[0-9]{1,9}[.)])"
@@ -252,6 +252,8 @@ class BlockTotals(NamedTuple):
     """Headings that begin with an emoji that is no state."""
     headed: int = 0
     """Blocks below a heading."""
+    other: int = 0
+    """Paragraphs outside lists, numbered items, and sections with a name of no list."""
 
 
 class NamedItem(NamedTuple):
@@ -548,7 +550,19 @@ def read_block(
     block = PlanBlock(part, sections, scanned.sections)
     block.keep_items(scanned.items, scanned.findings)
     block.loose = scanned.loose
+    n_other = sum(item.is_numbered and item.parent is None for item in scanned.items)
+    n_other += _is_no_list(scanned.sections[-1])
+    block.totals = block.totals._replace(other=scanned.n_prose + n_other)
     return block
+
+
+def _is_no_list(section: HeadingSection) -> bool:
+    """Whether the name of a section has a meaning, or dates or counts it: ``Option 1``."""
+    has_meaning = section.kind in _NO_LISTS or section.lists_steps
+    return has_meaning or _COUNTED_OR_DATED.match(section.title) is not None
+
+
+_COUNTED_OR_DATED = re.compile(r"\W*(?:[0-9]{4}-[0-9]|[^\W\d_]+ #?[0-9])")
 
 
 def move_block(

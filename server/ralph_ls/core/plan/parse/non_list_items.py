@@ -98,7 +98,7 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
     if mark is None and columns.state is not None and columns.state < len(cells):
         begin, end = cells[columns.state]
         cell = texts[columns.state]
-        written_state = TaskState.TODO if cell in _EMPTY_CELLS else read_state(cell)
+        written_state = read_state(cell)
         if written_state is None and len(cell) > _LONGEST_STATE:
             return None
         mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))
@@ -146,7 +146,7 @@ def _read_number(
 _RULE = re.compile(r"\s*\|?[\s:]*-[-\s:|]*")
 _CELL_BOX = re.compile(r"\s*(?:[-*+]\s+)?\[([ xX~!\-]?)\]\s*")
 _SIGN_BEHIND = re.compile(r"\s*([✅✔☑✓🟢🟡🔄🚧⏳⬜☐🔲]\ufe0f?)\Z")
-_EMPTY_CELLS = frozenset({"", "-", "\u2013", "\u2014"})
+EMPTY_CELLS = frozenset({"", "-", "\u2013", "\u2014"})
 """What a state column has for a task that was not begun."""
 _LONGEST_STATE = 24
 """Characters of a cell; longer ones without a known word are prose."""

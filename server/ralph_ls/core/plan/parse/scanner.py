@@ -60,6 +60,7 @@ from ralph_ls.core.plan.parse.lines import (
     unclosed_finding,
 )
 from ralph_ls.core.plan.parse.non_list_items import (
+    EMPTY_CELLS,
     TableColumns,
     heading_item,
     may_be_task,
@@ -77,6 +78,8 @@ class ScannedBlock:
 
     items: tuple[PlanItemDraft, ...]
     findings: tuple[BlockFinding, ...]
+    n_prose: int
+    """The number of its paragraphs outside lists and tables."""
     loose: tuple[tuple[int, HeadingSection], ...]
     """Its lines that begin with a box, and are no items."""
     sections: tuple[HeadingSection, ...]
@@ -109,6 +112,7 @@ def scan_block(
     return ScannedBlock(
         items=items,
         findings=findings,
+        n_prose=state.n_prose,
         loose=tuple(state.loose),
         sections=tuple(state.sections),
         length=position - start,
@@ -158,6 +162,8 @@ class _Scan:
         "last_line",
         "lone_line",
         "loose",
+        "n_odd",
+        "n_prose",
         "n_stated",
         "optional_sections",
         "paragraph",
@@ -172,6 +178,8 @@ class _Scan:
         self.optional_sections = optional_sections
         self.items: list[PlanItemDraft] = []
         self.findings: list[BlockFinding] = []
+        self.n_prose = 0
+        """The number of its paragraphs outside lists and tables."""
         self.loose: list[tuple[int, HeadingSection]] = []
         """The lines that begin with a box, and are no items."""
         self.frames: list[PlanItemDraft] = []
@@ -197,6 +205,8 @@ class _Scan:
         """Whether it has a column for states."""
         self.n_stated = 0
         """The number of its rows with a known state."""
+        self.n_odd = 0
+        """The number of those with an unknown word for one."""
         self.unclear: list[PlanItemDraft] = []
         """Those with an unknown one."""
         self.heading: PlanItemDraft | None = None
@@ -452,6 +462,7 @@ class _Scan:
             self.is_for_tasks = names_tasks(label[1])
         bare = line.stripped.strip("*_ \t")
         self.label = bare if label is not None or bare.endswith(_ANNOUNCING) else ""
+        self.n_prose += not continues and not self.label
         if self.columns is not None:
             self._take_row(line, self.columns)
         elif continues:
@@ -465,6 +476,8 @@ class _Scan:
         self.has_states = columns.state is not None
         if row is not None and row.box is None and row.written_state is None:
             self.unclear.append(row)
+            is_empty = row.mark is None or line.text[slice(*row.mark)] in EMPTY_CELLS
+            self.n_odd += columns.state is not None and not is_empty
         elif row is not None:
             self.items.append(row)
             self.n_stated += 1
@@ -474,11 +487,11 @@ class _Scan:
 
         Where states are beside numbers, all without one are open.
         """
-        if len(self.unclear) <= self.n_stated or (self.n_stated and not self.has_states):
+        if self.n_odd <= self.n_stated and (self.n_stated or self.has_states):
             for row in self.unclear:
                 row.written_state = TaskState.TODO
                 insort(self.items, row, key=attrgetter("line"))
-        self.unclear, self.n_stated = [], 0
+        self.unclear, self.n_stated, self.n_odd = [], 0, 0
 
     def _enter_section(self, *, level: int, title: str) -> None:
         self.is_for_tasks, self.label = None, ""

@@ -13,7 +13,8 @@ def _names(*words: str) -> frozenset[str]:
 
 
 TASKS = _names(
-    "open issues|open bugs",
+    "open issues|open bugs|missing|missing features|what's missing|what is missing|missing pieces",
+    "빠진 것|빠진 기능|부족한 것|없는 것|缺失功能|缺少的功能|不足している機能",
     "action items|active tasks|backlog|checklist|current task|current tasks|implementation tasks",
     "in progress|next|next steps|next tasks|next up|open|open tasks|outstanding|outstanding tasks",
     "not done|not implemented|pending|pending tasks|prioritised tasks|prioritized tasks",
@@ -56,7 +57,9 @@ TASKS = _names(
 )
 
 DONE = _names(
-    "已完成|完成|已完成阶段|已完成功能|已完成工作|已完成事项|已完成项|已完成任务|已完成的任务|完了|完了済み|完了タスク|完了したタスク",
+    "갖춘 것|있는 것",
+    "已完成|完成|已完成阶段|已完成功能|已完成工作|已完成事项|已完成项",
+    "已完成任务|已完成的任务|完了|完了済み|完了タスク|完了したタスク",
     "完了した作業|完成した作業|完了した項目|実装済み|実装済みの機能",
     "완료|완료됨|완료된 작업|완료한 작업|완료된 것|완료 항목",
     "erledigt|erledigte aufgaben|abgeschlossen|fertig|terminé|terminées|fait|tâches terminées",
@@ -105,6 +108,8 @@ PROSE = _names(
     "project structure|purpose|quality gates|questions|references|requirements|resources|risks",
     "rules|scope|success criteria|summary|tech stack|template|testing strategy|tips",
     "usage|warnings|workflow",
+    "decision log|decision record|decision records|方案选择|方案选择记录",
+    "决策|决策记录|技术决策|決定事項|결정 사항",
     "概述|背景|目标|架构|风险|验收标准|成功标准|注意事项|更新日志|变更记录|技术栈|参考|参考资料|总结",
     "概要|目的|リスク|受け入れ基準|変更履歴|注意事項|개요|배경|목표|위험|참고|완료 기준|성공 기준",
     "übersicht|überblick|hintergrund|ziel|ziele|risiken|akzeptanzkriterien|zusammenfassung",
@@ -173,7 +178,7 @@ NO_WORK = re.compile(
 """Words in headings that are about work, and hold none."""
 
 OUT_OF_SCOPE = re.compile(
-    r"(?:explicitly )?deferred\b.*|stretch goals?"
+    r"(?:explicitly )?deferred\b.*|stretch goals?|ice ?box|parking lot|someday.*|wish ?list"
     r"|(?:explicitly )?(?:out of scope|not in scope|non goals|won't do|wont do)\b.*"
     r"|what (?:not to do|we (?:won't|will not|are not) do(?:ing)?)\b.*|(?:do not|don't) do\b.*"
     r"|不做的?.*|范围外.*|非目标.*|対象外.*|やらないこと.*|.*スコープ外.*"
@@ -203,6 +208,8 @@ PRESENT = re.compile(
 """Whole headings that describe what is there: prose, too."""
 
 PROSE_LAST_WORDS = (
+    " algorithm",
+    " algorithms",
     " architecture",
     " architectuur",
     " architektur",

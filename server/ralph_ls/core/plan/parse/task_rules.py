@@ -79,7 +79,7 @@ class PlanContext(NamedTuple):
     has_rows: bool = False
     """Rows of a table have states."""
     is_flat: bool = False
-    """It has no heading, so that it is one list."""
+    """It has no heading, or nothing but lists below them, so that it is one list."""
 
 
 class ParsedRow(NamedTuple):

@@ -64,6 +64,7 @@ def is_bare(text: str) -> bool:
     return not (
         text.startswith(("[", "*", "~"))
         or text.endswith("]")
+        or (text.endswith(")") and _ROUND_TAG.search(text) is not None)
         or "**" in text
         or _EXPLICIT_ID.match(text) is not None
     )
@@ -154,6 +155,11 @@ _MARKS = str.maketrans("", "", "*`~")
 _BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
 _BOLD_END = re.compile(r"(?<=\S)\*\*(?=[:.,]?(?:\s|\Z))")
 _TAG = re.compile(r"(?:\*\*)?\[([^\[\]]+)\](?:\*\*)?(?!\():?\s*")
+_ROUND_TAG = re.compile(
+    r"\s*(?<=\s)\(((?:BLOCKED|WIP|IN[ -]PROGRESS)(?:\s*[:\u2013\u2014-][^()]*| by [^()]*)?)\)\Z"
+)
+"""``(BLOCKED - needs a key)`` at the end, in capitals."""
+_LONGEST_TAG = 200
 _ID = r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-\d+"
 _NUMBERED = r"T\d{3,4}[a-z]?(?![\w-])"
 """As spec-kit numbers its tasks: ``T001``, with nothing between it and the title."""
@@ -163,6 +169,7 @@ _EXPLICIT_ID = re.compile(
 )
 _ONLY_ID = re.compile(rf"{_ID}|{_NUMBERED}")
 _STRUCK_THEN = " .-\u2013\u2014:✅✓✔☑\ufe0f"
+_AFTER_STATE = re.compile(r"\s[\u2013\u2014-]|[:.,;(\u2013\u2014]")
 _STRUCK_THEN_WORDS = frozenset({"", "done", "completed", "complete", "fixed"})
 
 _PRIORITY_TAGS = {
@@ -215,7 +222,8 @@ def _strip_strike(text: str) -> tuple[str, bool]:
     follows = rest.strip(_STRUCK_THEN)
     is_remark = follows.startswith("(") and follows.endswith(")")
     is_remark = is_remark or rest.startswith((" \u2014 ", " \u2013 ", " -- "))
-    is_done = follows.lower() in _STRUCK_THEN_WORDS or is_done_word(follows)
+    words = _AFTER_STATE.split(follows.replace("**", ""), maxsplit=1)[0].strip()
+    is_done = words.lower() in _STRUCK_THEN_WORDS or is_done_word(words)
     if not is_remark and not is_done:
         return text, False
     return struck, True
@@ -234,6 +242,10 @@ def _split_tags(text: str) -> tuple[str, list[str]]:
     while (found := _TAG.match(text, start)) is not None and _is_known(found[1].strip()):
         tags.append(found[1].strip())
         start = found.end()
+    remark = _ROUND_TAG.search(text, max(end - _LONGEST_TAG, start))
+    if remark is not None:
+        tags.append(remark[1])
+        end = remark.start()
     while end > start and text[end - 1] == "]":
         opening = text.rfind("[", start, end)
         tag = text[opening + 1 : end - 1].strip()
