@@ -327,8 +327,10 @@ def _show_all(
     context = _context_of(known, blocks, dialect or _dialect_of(text, known))
     readings = [block.read_in(context) for block in blocks]
     tally: Counter[tuple[TaskState, bool]] = Counter()
+    # Not by ``update``, which takes longer than to read so small a block again.
     for reading in readings:
-        tally.update(reading.tally)
+        for counted, n in reading.tally.items():
+            tally[counted] += n
     lengths = [len(block.text) for block in blocks]
     source = _Source(
         text=text,

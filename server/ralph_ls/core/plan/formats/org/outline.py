@@ -121,29 +121,32 @@ def read_outline(text: str) -> OrgOutline:
 
 def _keywords_in(text: str) -> dict[str, TaskState]:
     """The keywords that a file declares or uses, beyond the usual ones."""
+    lines = [line for _, line in lines_of(text)]
+    return {**_used(lines), **_declared(lines)}
+
+
+def _declared(lines: list[str]) -> dict[str, TaskState]:
     found: dict[str, TaskState] = {}
-    used: Counter[str] = Counter()
-    for _, line in lines_of(text):
-        heading = _HEADING.fullmatch(line)
-        if heading is not None and (word := heading["keyword"] or "").isupper():
-            used[word] += 1
-        declared = _DECLARED.fullmatch(line)
-        if declared is None:
-            continue
+    for declared in filter(None, map(_DECLARED.fullmatch, lines)):
         words = [re.sub(r"\(.*?\)", "", word) for word in declared["words"].split()]
         bar = words.index("|") if "|" in words else len(words) - 1
         for nth, word in enumerate(words):
             if word != "|":
                 found.setdefault(word, _state_of(word, is_done=nth >= bar))
+    return found
+
+
+def _used(lines: list[str]) -> dict[str, TaskState]:
+    """The words for states in capitals, where several headings begin with one."""
+    headings = filter(None, map(_HEADING.fullmatch, lines))
+    used = Counter(word for heading in headings if (word := heading["keyword"] or "").isupper())
     stated = {
         word: state
         for word in used
         if len(word) >= _SHORTEST and word not in KEYWORDS
         if (state := read_state_word(word)) is not None
     }
-    if sum(used[word] for word in stated) > 1:
-        found = {**stated, **found}
-    return found
+    return stated if sum(used[word] for word in stated) > 1 else {}
 
 
 def _state_of(word: str, *, is_done: bool) -> TaskState:
