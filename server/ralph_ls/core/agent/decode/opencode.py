@@ -263,16 +263,21 @@ class OpencodeDecoder(LineDecoder):
         self._emitter.tool(part.call_id, name, summary, ToolState.STARTED)
         end = ToolState.FAILED if has_failed else ToolState.DONE
         self._emitter.tool(part.call_id, name, summary, end)
-        if not has_failed:
+        if has_failed:
+            self._note_failure(state, () if asks else (name,), is_main=is_main)
+        else:
             self._emit_files(name, given, account)
-            return
+
+    def _note_failure(
+        self, state: OpencodeCallState, denied: tuple[str, ...], *, is_main: bool
+    ) -> None:
+        """The error lines of a call that failed, and its tool where it was not permitted."""
         output = decode(_TEXT, state.output) or ""
         reported = (first_line(state.error),) if state.error else ()
         self._errors.add((*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *reported))
         if state.error.startswith(_NOT_PERMITTED):
             self._was_denied = is_main
-            if not asks:
-                self._denied.append(name)
+            self._denied += denied
 
     def _emit_files(
         self, name: str, given: Mapping[str, Any], account: OpencodeToolMetadata
