@@ -221,6 +221,7 @@ def load() -> None:
     from ralph_ls.cli.main import main
     from ralph_ls.cli.show import keyboard  # noqa: F401
     from ralph_ls.cli.verbs import VERBS
+    from ralph_ls.core.loop.evidence.churn import looks_like_output
     from ralph_ls.core.plan.diff import merge  # noqa: F401
     from ralph_ls.core.plan.parse.markdown import parse_markdown
     from ralph_ls.engine.demo import agent  # noqa: F401
@@ -230,6 +231,7 @@ def load() -> None:
     from ralph_ls.protocol.base import WireModel
     from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
     from ralph_ls.protocol.run.events import EVENT_ADAPTER
+    from ralph_ls.protocol.run.report import STATUSES, TESTS_STATUSES, WORK_TYPES, word_of
     from ralph_ls.store.project.environment_settings import read_environment
     from ralph_ls.store.project.prompt_texts import built_in_texts, format_texts
 
@@ -251,6 +253,9 @@ def load() -> None:
     format_texts()
     read_environment({})
     read_environment({"RALPH_MAX_ITERATIONS": "1"})
+    looks_like_output("logs/a.py")
+    for known in (STATUSES, TESTS_STATUSES, WORK_TYPES):
+        word_of("", known)
     parse_markdown("# Plan\n\n## High priority\n\n- [ ] A task\n")
     # An event loop makes this set again for each of the forty signals that an engine listens to.
     patch.object(signal, "valid_signals", functools.cache(signal.valid_signals)).start()

@@ -6,6 +6,7 @@ carries the protocol alone, so all text for users goes to standard error.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import stat
@@ -259,12 +260,16 @@ def serve(options: ServeOptions) -> NoReturn:
         start_logging(level=options.log_level, path=options.log_file)
     except LogFileError as error:
         _refuse(f"--log-file: {error}", code=CANNOT_WRITE)
+    # Imports make many objects that all stay: looking for garbage among them is time lost.
+    gc.disable()
     from ralph_ls.editor.lsp.language_server import run_stdio
     from ralph_ls.editor.lsp.stdio import NoConnection
     from ralph_ls.editor.server import make_server
     from ralph_ls.engine.clock import SystemClock
 
     server = make_server(now=SystemClock().now, read_only=options.read_only)
+    gc.freeze()
+    gc.enable()
     try:
         run_stdio(server, client=options.client, connect=_connection_of(options))
     except NoConnection as error:

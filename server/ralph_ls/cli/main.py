@@ -100,7 +100,7 @@ def _answer(arguments: list[str]) -> object:
         return serve()
     if not arguments or arguments[0] not in VERBS:
         return _answer_without_verb(arguments)
-    # Imports make many objects and free few: looking for garbage is time lost.
+    # Imports make many objects that all stay: looking for garbage among them is time lost.
     gc.disable()
     from ralph_ls.cli.command_line import make_command
     from ralph_ls.store.external.supervisor import end_programs_with_process
@@ -111,6 +111,7 @@ def _answer(arguments: list[str]) -> object:
 
         arguments = with_sandbox_kind(arguments)
     command = make_command(arguments[0])
+    gc.freeze()
     gc.enable()
     return command.main(args=arguments, prog_name="ralph", standalone_mode=False)
 

@@ -126,8 +126,8 @@ def test_one_process_is_enough_where_the_commit_is_known(
         asked.append(arguments[0])
         return really_run(root, *arguments, **options)  # type: ignore[arg-type]
 
-    for module in ("worktree_state", "status", "history"):
-        monkeypatch.setattr(f"ralph_ls.engine.git.{module}.run_git", count)
+    for module in ("engine.git.worktree_state", "engine.git.status", "store.external.git_command"):
+        monkeypatch.setattr(f"ralph_ls.{module}.run_git", count)
     first = repository.look()
     assert asked == ["status", "ls-tree"]
     repository.write("a.txt", "changed\n")
@@ -140,6 +140,9 @@ def test_one_process_is_enough_where_the_commit_is_known(
     after = repository.look()
     changes_between(repository.root, first, after, own=OWN)
     assert asked[len(before) :] == ["status", "ls-tree", "diff-tree", "log"]
+    before = list(asked)
+    changes_between(repository.root, first, after, own=OWN)
+    assert asked == before, "what is known of objects stays true"
 
 
 def test_without_a_cache_the_same_is_seen(repository: Repository) -> None:

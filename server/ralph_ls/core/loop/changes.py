@@ -51,6 +51,7 @@ from ralph_ls.protocol.run.values import (
     Breaker,
     BreakerState,
     EndReason,
+    EndStates,
     Evidence,
     LaneState,
     MergeProblem,
@@ -138,7 +139,7 @@ class RunChanges(TypedDict, total=False):
     repeats: int
     weak_commits: tuple[str, ...]
     unfinished: int
-    seen: tuple[str, ...]
+    seen: EndStates
     question: Question | None
     settled_question: str | None
     blocked: Blocker | None

@@ -50,6 +50,7 @@ from ralph_ls.protocol.lsp.methods import (
 )
 from ralph_ls.protocol.lsp.panel import PlanRows
 from ralph_ls.protocol.run.events import EventBase
+from ralph_ls.protocol.run.values import EndStates
 from ralph_ls.store.project.plan_file import BD
 
 
@@ -79,7 +80,7 @@ def _result(
     state, files = picture.state, picture.run_files
     return StateResult(
         # Fingerprints are for the loop alone, and a long run has very many.
-        run=None if state is None else state.model_copy(update={"seen": ()}),
+        run=None if state is None else state.model_copy(update={"seen": EndStates()}),
         phase=None if state is None else picture.phase,
         live=picture.live,
         pid=picture.pid,

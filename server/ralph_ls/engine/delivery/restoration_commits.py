@@ -26,7 +26,7 @@ from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import TaskRef
-from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.external.git_command import read_objects, run_git
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.run.iterations import restored_commits
 
@@ -73,7 +73,7 @@ def entries_of(root: Path, commit: str | None, paths: Sequence[str]) -> dict[str
     found: dict[str, TreeEntry | None] = dict.fromkeys(paths)
     if commit is None or not paths:
         return found
-    printed = run_git(root, "ls-tree", "-z", "--full-tree", commit, "--", *_literally(paths))
+    printed = read_objects(root, "ls-tree", "-z", "--full-tree", commit, "--", *_literally(paths))
     for record in printed.split(b"\0"):
         fields, _, path = record.partition(b"\t")
         name = _text_of(path)
@@ -85,7 +85,7 @@ def entries_of(root: Path, commit: str | None, paths: Sequence[str]) -> dict[str
 
 def read_blob(root: Path, entry: TreeEntry) -> bytes:
     """The content of a file in a tree."""
-    return run_git(root, "cat-file", "blob", entry.hash)
+    return read_objects(root, "cat-file", "blob", entry.hash)
 
 
 def write_blob(root: Path, data: bytes) -> str:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from typing import Any
 from ralph_ls.engine.git.status import journal_path, tree_value
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.run.values import CommitSeen
-from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.external.git_command import read_objects, run_git
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_regular
 
 COMMITS_LIMIT = 200
@@ -70,7 +71,7 @@ def differing_paths(root: Path, old: str | None, new: str | None) -> dict[str, t
     ends = [commit or nothing.hexdigest() for commit in (old, new)]
     options = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=none")
     try:
-        printed = run_git(root, "diff-tree", *options, *ends)
+        printed = read_objects(root, "diff-tree", *options, *ends)
     except RalphError:
         return {}
     tokens = printed.split(b"\0")
@@ -126,7 +127,7 @@ def is_ancestor(root: Path, old: str | None, new: str) -> bool:
     if old is None:
         return True
     try:
-        run_git(root, "merge-base", "--is-ancestor", old, new)
+        _ask_about(old, new)(root, "merge-base", "--is-ancestor", old, new)
     except RalphError:
         return False
     return True
@@ -134,7 +135,7 @@ def is_ancestor(root: Path, old: str | None, new: str) -> bool:
 
 def _log(root: Path, *revisions: str) -> bytes:
     """One record a commit; settings that would run a program or change the form are overruled."""
-    return run_git(
+    return _ask_about(*(one for one in revisions if not one.startswith("--max-count=")))(
         root,
         "log",
         "-z",
@@ -152,6 +153,15 @@ def _log(root: Path, *revisions: str) -> bytes:
         "--no-textconv",
         *revisions,
     )
+
+
+def _ask_about(*revisions: str) -> Callable[..., bytes]:
+    """What reads git's answer: a branch may move and a remote get commits, a hash stays."""
+    are_fixed = all(one == "--not" or _HASH.fullmatch(one) for one in revisions)
+    return read_objects if are_fixed else run_git
+
+
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def _parse_log(printed: bytes) -> Iterator[tuple[str, int, str, list[str]]]:

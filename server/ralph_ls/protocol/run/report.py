@@ -5,6 +5,7 @@ A report is a claim. Evidence, what the engine itself saw, lives in ``protocol.e
 
 from __future__ import annotations
 
+import functools
 import re
 from enum import StrEnum
 
@@ -115,11 +116,14 @@ def word_of(written: str, known: tuple[str, ...]) -> str | None:
     No letter may follow it, and only pictures and marks go before it. The parts of a word may
     be separated: ``In progress``, ``not-run``.
     """
-    bare = _DECORATION.sub("", written, count=1).upper()
-    for word in known:
-        if re.match(word.replace("_", "[ _-]") + _WORD_END, bare) is not None:
-            return word
-    return None
+    found = _any_of(known).match(_DECORATION.sub("", written, count=1).upper())
+    return None if found is None or found.lastindex is None else known[found.lastindex - 1]
+
+
+@functools.cache
+def _any_of(known: tuple[str, ...]) -> re.Pattern[str]:
+    """One group for each known word, in their order."""
+    return re.compile("|".join(f"({word.replace('_', '[ _-]')}){_WORD_END}" for word in known))
 
 
 def flag_of(written: str) -> bool | None:

@@ -32,6 +32,7 @@ from ralph_ls.protocol.run.values import (
     Baseline,
     Breaker,
     EndReason,
+    EndStates,
     Evidence,
     LaneState,
     MergeProblem,
@@ -446,7 +447,7 @@ class RunState(WireModel):
     iteration without a task is the empty one."""
     unfinished: int = 0
     """Iterations in a row with changes in which nothing of the plan became done or was added."""
-    seen: tuple[str, ...] = ()
+    seen: EndStates = EndStates()
     """Fingerprints of every end state of this run, and of its start."""
     question: Question | None = None
     settled_question: str | None = None

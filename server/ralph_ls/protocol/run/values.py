@@ -12,9 +12,12 @@ core; they never hold anything that an agent merely said.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from ralph_ls.protocol.base import Timestamp, WireModel
 
@@ -247,6 +250,65 @@ class Baseline(WireModel):
     """The same as ``dirty`` of the loop's own files: they are no evidence, but may be committed."""
     nested_heads: dict[str, str] = Field(default_factory=dict)
     """HEAD of each nested repository or submodule that is dirty or untracked, by its path."""
+
+
+class EndStates(Collection[str]):
+    """The distinct fingerprints in which a run's iterations ended, in that order; never changes.
+
+    A run may have ten thousand of them, so one more is added, and one is found, in constant time:
+    a value is the first keys of a dictionary that later values share and only append to. One
+    thread adds, others may read.
+    """
+
+    __slots__ = ("_n", "_places")
+
+    def __init__(self, fingerprints: Iterable[str] = ()) -> None:
+        self._places = {each: place for place, each in enumerate(dict.fromkeys(fingerprints))}
+        self._n = len(self._places)
+
+    def plus(self, fingerprint: str) -> EndStates:
+        """These and one more; the same value where it is known or empty."""
+        if not fingerprint or fingerprint in self:
+            return self
+        # The empty value is the default of every run: none of them gets its memory.
+        is_newest = len(self._places) == self._n > 0
+        places = self._places if is_newest else {each: n for n, each in enumerate(self)}
+        places[fingerprint] = self._n
+        more = EndStates()
+        more._places, more._n = places, self._n + 1
+        return more
+
+    def __contains__(self, fingerprint: object) -> bool:
+        return isinstance(fingerprint, str) and self._places.get(fingerprint, self._n) < self._n
+
+    def __iter__(self) -> Iterator[str]:
+        # All keys at once: another thread may append one.
+        return iter(tuple(self._places)[: self._n])
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EndStates) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"EndStates{tuple(self)}"
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, _source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        fingerprints = handler.generate_schema(tuple[str, ...])
+        return core_schema.no_info_after_validator_function(
+            cls,
+            fingerprints,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                tuple, return_schema=fingerprints
+            ),
+        )
 
 
 class CommitSeen(WireModel):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
+import threading
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -127,6 +128,36 @@ def run_git(
         )
     words = " ".join(complaint.split()) or f"it ended with code {done.code}"
     raise RalphError(f"git {arguments[0]} failed in {root}: {words}; fix that, then try again")
+
+
+def read_objects(root: Path, *arguments: str) -> bytes:
+    """Like `run_git`, for a question whose answer never changes: about objects, by full hashes.
+
+    An iteration asks the same several times, and its successor asks again about its base. So the
+    newest answers are kept in this process; errors and large answers are not.
+    """
+    key = (os.fspath(root), *arguments)
+    with _answers_lock:
+        known = _answers.pop(key, None)
+        if known is not None:
+            _answers[key] = known
+            return known
+    answer = run_git(root, *arguments)
+    if len(answer) <= _LARGEST_ANSWER:
+        with _answers_lock:
+            _answers[key] = answer
+            while len(_answers) > _MOST_ANSWERS:
+                del _answers[next(iter(_answers))]
+    return answer
+
+
+_MOST_ANSWERS = 64
+_LARGEST_ANSWER = 1 << 16
+"""Bytes."""
+
+_answers: dict[tuple[str, ...], bytes] = {}
+"""The most recently used last."""
+_answers_lock = threading.Lock()
 
 
 def _quieting(

@@ -49,7 +49,14 @@ MOST_SEARCHED = 200_000
 
 def require_git_can_read(root: Path) -> None:
     """Raise ``StateUnusable`` with the well-known file that would block git, if there is one."""
-    for path in _well_known(root):
+    for name in _well_known(root):
+        try:
+            status = os.stat(name)  # noqa: PTH116 - before every git: a path object costs more
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_FILE:
+            continue
+        path = Path(name)
         why = why_git_cannot_read(path)
         if why is not None:
             raise StateUnusable(_describe_problem(path, why))
@@ -60,7 +67,7 @@ def find_blocking_input(root: Path) -> str | None:
 
     A bounded search of the whole work tree and of git's references.
     """
-    for path in (*_well_known(root), *_deeper(root)):
+    for path in (*map(Path, _well_known(root)), *_deeper(root)):
         why = why_git_cannot_read(path)
         if why is not None:
             return _describe_problem(path, why)
@@ -87,10 +94,10 @@ def _describe_problem(path: Path, why: str) -> str:
     return f"{path} {why}, and git cannot work with it; remove it, or replace it with a file"
 
 
-def _well_known(root: Path) -> Iterator[Path]:
-    yield from (root / name for name in TREE_FILES)
-    for folder in _git_folders(root):
-        yield from (folder / name for name in OWN_FILES)
+def _well_known(root: Path) -> Iterator[str]:
+    for folder, names in ((root, TREE_FILES), *((one, OWN_FILES) for one in _git_folders(root))):
+        start = f"{folder}{os.sep}"
+        yield from (start + name for name in names)
 
 
 def _git_folders(root: Path) -> tuple[Path, ...]:

@@ -39,8 +39,15 @@ class FolderWatch:
 
     def __init__(self, folders: Iterable[Path], on_change: Callable[[], None]) -> None:
         # Loaded here, since most followers read a file once and never wait.
+        from watchdog import events
         from watchdog.observers import Observer
 
+        # Nobody is woken when a follower, or anybody else, opens and closes a file.
+        self._kinds: list[type[FileSystemEvent]] = [
+            *(events.FileModifiedEvent, events.FileCreatedEvent, events.FileDeletedEvent),
+            *(events.FileMovedEvent, events.DirCreatedEvent, events.DirDeletedEvent),
+            events.DirMovedEvent,
+        ]
         self._folders = tuple(folders)
         # An observer only calls `dispatch` of a handler.
         self._handler = cast(Any, _Handler(on_change))
@@ -52,7 +59,9 @@ class FolderWatch:
         try:
             for folder in self._folders:
                 if folder.is_dir():
-                    self._observer.schedule(self._handler, str(folder), recursive=False)
+                    self._observer.schedule(
+                        self._handler, str(folder), recursive=False, event_filter=self._kinds
+                    )
             self._observer.start()
             self.works = True
         except OSError:

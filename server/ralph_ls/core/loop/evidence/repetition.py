@@ -10,9 +10,6 @@ Each count follows from the evidence of earlier iterations, so a resumed run has
   reverted. Later ones are no progress unless a task became done.
 - ``unfinished``: iterations in a row with changes in which nothing became done and nothing was
   added, see ``machine.unfinished_tasks``.
-
-``EndStates`` finds the fingerprint of an end state among ten thousand at once; the run's state
-keeps them as a tuple.
 """
 
 from __future__ import annotations
@@ -24,24 +21,6 @@ from ralph_ls.core.loop.changes import RunChanges
 from ralph_ls.protocol.config.config import Committer
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Again, Evidence, Mode
-
-
-class EndStates:
-    """The end states of one run, as far as it was folded."""
-
-    def __init__(self) -> None:
-        self._known: tuple[str, ...] = ()
-        self._found: set[str] = set()
-
-    def plus(self, known: tuple[str, ...], fingerprint: str) -> tuple[str, ...]:
-        """The known end states with one more; the same tuple where it is known already."""
-        if known is not self._known:
-            self._known, self._found = known, set(known)
-        if fingerprint and fingerprint not in self._found:
-            self._found.add(fingerprint)
-            self._known = (*known, fingerprint)
-        return self._known
-
 
 REPEATS_LIMIT = 3
 EDITED_REPEATS_LIMIT = 5

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from ralph_ls.core.loop.changes import RunChanges
-from ralph_ls.core.loop.evidence.repetition import REPETITION_RESET, EndStates
+from ralph_ls.core.loop.evidence.repetition import REPETITION_RESET
 from ralph_ls.core.loop.fold.iteration_changes import (
     changes_of_iteration,
     current_changes,
@@ -66,10 +66,9 @@ IDLE_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.ENDED})
 
 def fold(events: Iterable[Event | UnknownEvent], state: RunState | None = None) -> RunState:
     """The state after ``events``, beginning from ``state`` or from nothing."""
-    folded, end_states = RunState() if state is None else state, EndStates()
-    is_ours = False
+    folded, is_ours = RunState() if state is None else state, False
     for event in events:
-        changes = _changes_with(folded, event, end_states)
+        changes = _changes_with(folded, event)
         if is_ours:
             # This copy is not shared yet, and a long run is too long for one at each event.
             vars(folded).update(changes)
@@ -81,7 +80,7 @@ def fold(events: Iterable[Event | UnknownEvent], state: RunState | None = None) 
 
 def apply(state: RunState, event: EventBase) -> RunState:
     """The state after one event; an unknown event only moves ``seq`` and ``at``."""
-    return state.model_copy(update=_changes_with(state, event, EndStates()))
+    return state.model_copy(update=_changes_with(state, event))
 
 
 def active_seconds(state: RunState, at: datetime) -> float:
@@ -92,8 +91,8 @@ def active_seconds(state: RunState, at: datetime) -> float:
     return state.active_seconds + max(0.0, (at - state.at).total_seconds())
 
 
-def _changes_with(state: RunState, event: EventBase, end_states: EndStates) -> RunChanges:
-    """The changes of one event; ``end_states``, kept for all of a fold, only saves time."""
+def _changes_with(state: RunState, event: EventBase) -> RunChanges:
+    """The changes of one event, with those that every event makes."""
     changes: RunChanges = {"seq": event.seq, "at": event.at, "run": event.run}
     # As an attribute, pydantic would search for it at length where an event has none.
     counts = event.__dict__.get("counts")
@@ -105,8 +104,6 @@ def _changes_with(state: RunState, event: EventBase, end_states: EndStates) -> R
     if not isinstance(event, RunStarted | RunResumed):
         changes["active_seconds"] = active_seconds(state, event.at)
     changes.update(_changes(state, event))
-    if isinstance(event, IterationEnded):
-        changes["seen"] = end_states.plus(state.seen, event.fingerprint)
     return changes
 
 

@@ -51,7 +51,7 @@ from ralph_ls.protocol.run.state import (
     RunState,
     RunTotals,
 )
-from ralph_ls.protocol.run.values import Evidence, Mode, Outcome, TaskRef
+from ralph_ls.protocol.run.values import EndStates, Evidence, Mode, Outcome, TaskRef
 
 OUTCOMES_WITHOUT_RESULT = frozenset({Outcome.LOST, Outcome.LIMITED, Outcome.STOPPED})
 """Outcomes of iterations that were cut off: the next prompt repeats the content of theirs."""
@@ -73,7 +73,7 @@ def changes_of_iteration(
     """The changes of an event that begins, moves or ends an iteration."""
     match event:
         case IterationStarted():
-            end_states = state.seen or (event.baseline.fingerprint,)
+            end_states = state.seen or EndStates((event.baseline.fingerprint,))
             is_ours = state.config.commits is Committer.LOOP
             return {
                 "start": event.start,
@@ -114,6 +114,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
         "commit_base": state.commit_base if event.uncommitted else None,
         "owed": event.left if event.uncommitted else None,
         "counts": event.counts,
+        "seen": state.seen.plus(event.fingerprint),
         "breaker": event.breaker,
         "stuck_count": event.stuck_count,
         "indicators": event.indicators,

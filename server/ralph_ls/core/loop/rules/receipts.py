@@ -22,29 +22,28 @@ def receipts_after_iteration(state: RunState, ended: IterationEnded) -> dict[str
     current = state.current
     if current is None:
         return state.receipts
-    receipts = dict(state.receipts)
-    evidence = _evidence_of(state, current)
-    own = current.started.task
-    if own is not None:
-        known = receipts.get(own.id) or TaskReceipt(task=own)
-        opened = {**_OPEN, "task": own, "attempts": known.attempts + 1}
-        receipts[own.id] = known.model_copy(update=opened)
+    evidence, own = _evidence_of(state, current), current.started.task
     payer = _payer(own, evidence)
-    if payer is not None:
-        cost = _Cost(ended.seconds, ended.usage, counted=ended.counted)
-        known = receipts.get(payer.id) or TaskReceipt(task=payer)
-        receipts[payer.id] = _with_iteration(known, current, cost)
-    for task_id in evidence.tasks_done:
-        known = receipts.get(task_id) or TaskReceipt(task=_named(task_id, evidence))
-        is_payer = payer is not None and payer.id == task_id
-        finished = {
-            "done": True,
-            "iteration": ended.iteration,
-            "start": ended.start,
-            "commit": ended.commit,
-            "within": None if is_payer else payer,
-        }
-        receipts[task_id] = known.model_copy(update=finished)
+    cost = _Cost(ended.seconds, ended.usage, counted=ended.counted)
+    receipts = dict(state.receipts)
+    finished = [_named(task_id, evidence) for task_id in evidence.tasks_done]
+    for task in {one.id: one for one in (own, payer, *finished) if one is not None}.values():
+        known = receipts.get(task.id) or TaskReceipt(task=task)
+        changes: dict[str, object] = {}
+        if own is not None and own.id == task.id:
+            changes |= {**_OPEN, "task": own, "attempts": known.attempts + 1}
+        is_payer = payer is not None and payer.id == task.id
+        if is_payer:
+            changes |= _with_iteration(known, current, cost)
+        if task.id in evidence.tasks_done:
+            changes |= {
+                "done": True,
+                "iteration": ended.iteration,
+                "start": ended.start,
+                "commit": ended.commit,
+                "within": None if is_payer else payer,
+            }
+        receipts[task.id] = known.model_copy(update=changes)
     return receipts
 
 
@@ -66,8 +65,9 @@ def receipt_at_commit(
         return None
     known = state.receipts.get(payer.id) or TaskReceipt(task=payer)
     is_own = current.started.task is not None and current.started.task.id == payer.id
-    tried = known.model_copy(update={"attempts": known.attempts + is_own, "done": True})
-    return _with_iteration(tried, current, _Cost(0.0, usage, counted=True))
+    changes = _with_iteration(known, current, _Cost(0.0, usage, counted=True))
+    tried = {"attempts": known.attempts + is_own, "done": True}
+    return known.model_copy(update={**changes, **tried})
 
 
 _OPEN: Mapping[str, object] = {
@@ -106,12 +106,14 @@ def _named(task_id: str, evidence: Evidence) -> TaskRef:
     return TaskRef(id=task_id, title=(evidence.titles or {}).get(task_id, task_id))
 
 
-def _with_iteration(known: TaskReceipt, current: CurrentIteration, cost: _Cost) -> TaskReceipt:
-    """The receipt with one more iteration."""
+def _with_iteration(
+    known: TaskReceipt, current: CurrentIteration, cost: _Cost
+) -> dict[str, object]:
+    """The changes of a receipt by one more iteration."""
     agent, usage, validated = current.agent, cost.usage, current.validated
     own_seconds = 0.0 if current.exit is None else current.exit.seconds
     dollars = add_known(known.cost_usd, None if usage is None else usage.cost_usd)
-    added = {
+    return {
         "iterations": known.iterations + cost.counted,
         "retries": known.retries + (0 if agent is None else agent.attempt - 1),
         "seconds": round(known.seconds + cost.seconds, 3),
@@ -123,7 +125,6 @@ def _with_iteration(known: TaskReceipt, current: CurrentIteration, cost: _Cost) 
         "failed_validations": known.failed_validations
         + (validated is not None and not validated.ok),
     }
-    return known.model_copy(update=added)
 
 
 def receipt_fields(receipt: TaskReceipt) -> str:

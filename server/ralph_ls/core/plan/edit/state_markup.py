@@ -134,7 +134,7 @@ def is_box(line: str, mark: tuple[int, int]) -> bool:
 def find_tags(line: str, start: int, names: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """The places of the tags with these names, each with the white space around it."""
     for found in _TAG.finditer(line, start):
-        if names.fullmatch(found[1].strip()) is None:
+        if names.fullmatch((found[1] or found[2]).strip()) is None:
             continue
         begin, end = found.span()
         if line[end : end + 1].isspace():
@@ -166,6 +166,8 @@ def _own(
     if mark is None:
         return None
     start, end = mark
+    if start == end:
+        return StatePiece(0, start, end, f" {word.sign}")
     if kind is TaskKind.HEADING:
         remark = find_remark(line)
         start, end = (start, end) if remark is None else (remark[0] + 1, remark[1] - 1)
@@ -183,7 +185,7 @@ def _write_state_word(before: str, sign: str, old_word: str, after: str, *, word
 
 
 _COLON = re.compile("[:：]")  # noqa: RUF001
-_TAG = re.compile(r"\[([^\[\]]+)\](?!\()")
+_TAG = re.compile(r"\[([^\[\]]+)\](?!\()|\((?=BLOCKED|WIP)([^()]+)\)")
 _CIRCLES = "🟢🟡🔴🔵🟠⚪"
 _SQUARES = "☐☑"
 _STATUS_BOX = re.compile(r"([*_` \t]*)\[[ xX]?\]([ \t]*)(?=\S)")

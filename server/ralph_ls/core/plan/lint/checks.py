@@ -12,6 +12,7 @@ The checks, by code:
 - ``unknown-dependency``, ``dependency-cycle``: see ``dependencies``.
 - ``blocked-without-reason``: a task is marked as blocked, and neither ``Blocked by:`` nor
   ``Needs:`` nor its tag gives a reason.
+- ``done-without-tick``: open boxes whose titles end with ``DONE`` or a tick; one remark.
 - ``open-under-completed``: a heading such as "Completed" says that a task is done, and its box says
   that it is not; the box counts.
 - ``lines-read-as-tasks``, ``lines-read-as-done``, ``lines-read-as-prose``,
@@ -72,6 +73,7 @@ def check_markdown(
         *_duplicates(tasks, text),
         *_states(tasks, text),
         *_marker(tasks, text, marker),
+        *_unticked(tasks, text),
         *check_criteria(tasks, text, below),
         *check_close_reasons(tasks, below),
         *check_dependencies(read_dependencies(tasks, below), tasks),
@@ -160,6 +162,35 @@ def _states(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
                 task=task.id,
                 repair=QuickFix.TICK,
             )
+
+
+_SAYS_DONE = re.compile(
+    r"(?:\A|[\s(\u2013\u2014-])(?:DONE|COMPLETED?|FINISHED|IMPLEMENTED|FIXED)[).!]*\Z|[✅✔☑]\ufe0f?\Z"
+)
+_LONGEST_END = 16
+
+
+def _unticked(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
+    found = [
+        task
+        for task in tasks
+        if task.state in _OPEN and task.mark is not None
+        if _SAYS_DONE.search(task.title[-_LONGEST_END:]) is not None
+    ]
+    if found:
+        are = "box says" if len(found) == 1 else "boxes say"
+        message = f"{len(found)} open {are} DONE in the title; tick what is done"
+        yield LintRemark(
+            code=CheckCode.DONE_WITHOUT_TICK,
+            message=message,
+            place=title_span(found[0], text),
+            related=tuple(
+                RelatedSpan(place=title_span(task, text), message="another one")
+                for task in found[1:]
+            ),
+            task=found[0].id,
+            repair=QuickFix.TICK,
+        )
 
 
 _GUESSED = {

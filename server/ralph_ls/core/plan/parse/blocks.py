@@ -32,7 +32,13 @@ from ralph_ls.core.plan.parse.task_rules import (
     numbered_sections,
     select_tasks,
 )
-from ralph_ls.core.plan.parse.titles import fold_whitespace, folded_title_id, is_bare, read_title
+from ralph_ls.core.plan.parse.titles import (
+    PLACEHOLDERS,
+    fold_whitespace,
+    folded_title_id,
+    is_bare,
+    read_title,
+)
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
 
@@ -54,9 +60,9 @@ def plain_rows(text: str, sections: tuple[HeadingSection, ...]) -> list[ParsedRo
 
 # The parts of the pattern. No line opens a fence or a comment, or has something like a box that is
 # none; no title is empty or has a state, so the boxes alone give the states.
-# Everything but ``[ ` ~ <`` and line endings; a positive class is faster than a negated one.
-_PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-;=-Z\\-_a-}\x7f-\U0010ffff]*+"
-_PLAIN_MARK = r"(?:`(?!``)|~(?!~)|<(?!!--))"
+# Everything but ``( [ ` ~ <`` and line endings; a positive class is faster than a negated one.
+_PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-\x27)-;=-Z\\-_a-}\x7f-\U0010ffff]*+"
+_PLAIN_MARK = r"(?:\((?!BLOCKED|WIP|IN)|`(?!``)|~(?!~)|<(?!!--))"
 _NO_BOX = r"\[(?![\s\W_xXvV]{0,3}\])"
 _NO_STATE = rf"{_NO_BOX}(?!\s*(?i:blocked|wip|in\b))"
 _MARKER = r"(?:[-*+]|[0-9]{1,9}[.)])"
@@ -69,9 +75,15 @@ def _begins_like(labels: str) -> str:
     """A pattern for a mark or the first two letters of a label, which most lines do not have."""
     pairs: dict[str, str] = {}
     for name in sorted(labels.split("|")):
-        pairs[name[0]] = pairs.get(name[0], "") + name[1]
-    parts = (f"[{_forms(first)}][{_forms(seconds)}]" for first, seconds in pairs.items())
-    return rf"(?=[*_]|{'|'.join(parts)})"
+        pairs[name[0]] = pairs.get(name[0], "") + name[1:2]
+    parts = (
+        f"[{_forms(first)}]" + (f"[{_forms(seconds)}]" if seconds else "")
+        for first, seconds in pairs.items()
+    )
+    alone = "*_(" + "".join(first for first, seconds in pairs.items() if not seconds)
+    # Two classes sort out most titles at once.
+    likely = f"[{alone}{_forms(''.join(pairs))}])(?=[{alone}]|.[{_forms(''.join(pairs.values()))}]"
+    return rf"(?={likely})(?=[*_(]|{'|'.join(parts)})"
 
 
 def _forms(letters: str) -> str:
@@ -82,8 +94,8 @@ def _forms(letters: str) -> str:
 
 
 _STATUS = rf"{_begins_like(STATUS_LABELS)}[*_]{{0,3}}(?i:{STATUS_LABELS})"
-_LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}"
-_LABEL = rf"{_begins_like(_LABELS)}[*_]{{0,3}}(?i:{_LABELS})"
+_LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}|{'|'.join(sorted(PLACEHOLDERS))}"
+_LABEL = rf"{_begins_like(_LABELS)}[*_(]{{0,3}}(?i:{_LABELS})"
 _NO_LABEL = rf"(?!{_LABEL})"
 _TITLE = (
     rf"(?=\S){_NO_LABEL}{_PLAIN_CHARACTERS}(?:{_PLAIN_MARK}{_PLAIN_CHARACTERS})*+"
@@ -240,6 +252,8 @@ class BlockTotals(NamedTuple):
     """Headings that begin with an emoji that is no state."""
     headed: int = 0
     """Blocks below a heading."""
+    other: int = 0
+    """Paragraphs outside lists, numbered items, and sections with a name of no list."""
 
 
 class NamedItem(NamedTuple):
@@ -536,7 +550,19 @@ def read_block(
     block = PlanBlock(part, sections, scanned.sections)
     block.keep_items(scanned.items, scanned.findings)
     block.loose = scanned.loose
+    n_other = sum(item.is_numbered and item.parent is None for item in scanned.items)
+    n_other += _is_no_list(scanned.sections[-1])
+    block.totals = block.totals._replace(other=scanned.n_prose + n_other)
     return block
+
+
+def _is_no_list(section: HeadingSection) -> bool:
+    """Whether the name of a section has a meaning, or dates or counts it: ``Option 1``."""
+    has_meaning = section.kind in _NO_LISTS or section.lists_steps
+    return has_meaning or _COUNTED_OR_DATED.match(section.title) is not None
+
+
+_COUNTED_OR_DATED = re.compile(r"\W*(?:[0-9]{4}-[0-9]|[^\W\d_]+ #?[0-9])")
 
 
 def move_block(

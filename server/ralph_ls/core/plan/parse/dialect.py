@@ -18,6 +18,8 @@ class MarkdownDialect:
 
     dash: TaskState = TaskState.SKIPPED
     """What ``[-]`` means: skipped or in progress."""
+    only_boxes: bool = False
+    """Whether every task has a box, so that lists without boxes are prose anywhere."""
     has_subtasks_first: bool = False
     """Whether a task waits for the open tasks that are nested in it."""
 
@@ -25,16 +27,25 @@ class MarkdownDialect:
 PLAIN = MarkdownDialect()
 """Any plan that shows no sign of a tool."""
 
-KIRO = MarkdownDialect(dash=TaskState.IN_PROGRESS, has_subtasks_first=True)
+KIRO = MarkdownDialect(dash=TaskState.IN_PROGRESS, only_boxes=True, has_subtasks_first=True)
 """Kiro's ``tasks.md``."""
+
+SPEC_KIT = MarkdownDialect(only_boxes=True)
+"""spec-kit's ``tasks.md``."""
 
 
 def find_dialect(text: str) -> MarkdownDialect:
     """The dialect that a text shows by a tool's own marks, so that edits need not be given it."""
+    text = text[:_SHOWN]
     is_kiro = "_Requirements:" in text or ("- _" in text and _REFERENCES.search(text) is not None)
-    return KIRO if is_kiro else PLAIN
+    if is_kiro:
+        return KIRO
+    return SPEC_KIT if "] T0" in text and _NUMBERED_BOX.search(text) is not None else PLAIN
 
 
+_SHOWN = 1 << 16
+"""A tool's marks are in the first characters of a plan, if anywhere."""
+_NUMBERED_BOX = re.compile(r"^- \[[ xX]\] T0[0-9]{2}\b", re.MULTILINE)
 _REFERENCES = re.compile(
     r"^[ \t]+- _[^\W\d_][^\n_:\uff1a]{1,30}[:\uff1a][ \t]*[0-9]+(?:\.[0-9]+)?[,\u3001_]",
     re.MULTILINE,

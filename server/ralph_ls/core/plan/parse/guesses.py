@@ -259,6 +259,8 @@ def _unread_headings(
     What is ``listed`` has lines that are reported instead.
     """
     context, occupied = work.context, set(work.occupied)
+    if context.dialect.only_boxes:
+        return
     for section in listed:
         occupied.update(_with_parents(section))
     unread: list[PlacedSection] = []
@@ -271,7 +273,7 @@ def _unread_headings(
                 unread.append((first + item.line, section))
                 occupied.update(_with_parents(section))
     unread += _unread_chapters(placed, occupied, work)
-    return iter(sorted(unread, key=itemgetter(0)))
+    yield from sorted(unread, key=itemgetter(0))
 
 
 class _Unread(NamedTuple):
@@ -331,6 +333,8 @@ def _cause_unread(
     """Why a line that is no task is reported; None for prose."""
     if item.box is not None:
         return None if is_legend(item.section) else GuessCause.PROSE
+    if work.context.dialect.only_boxes and not item.section.is_for_tasks:
+        return None
     if item.role is not ItemRole.ITEM or is_no_task(item.text) or describes_task(item.text):
         return None
     is_row = item.kind is TaskKind.ROW

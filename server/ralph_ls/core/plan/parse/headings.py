@@ -17,6 +17,7 @@ from ralph_ls.core.plan.parse.section_words import (
     CRITERIA,
     DONE,
     FIX_PLANS,
+    LATER,
     LEGENDS,
     NOTES,
     NUMBERED,
@@ -27,6 +28,7 @@ from ralph_ls.core.plan.parse.section_words import (
     PROGRESS,
     PROSE,
     PROSE_LAST_WORDS,
+    STEP_LABEL,
     STEP_NAME,
     STEP_SECTIONS,
     STEPS,
@@ -275,7 +277,11 @@ _BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]] *")
 _AFTER_REMARK = ("", "(", "[", ":", "-", "\u2013", "\u2014")
 _OPTIONAL_THINGS = r"(?:work|tasks?|items?|ideas?|features?|improvements?|enhancements?)"
 _P_PREFIX = re.compile(r"\Ap[0-9] *(?::| [-\u2013\u2014] )")
-_P_NUMBER = re.compile(r"\bp([0-9])\b")
+_P_NUMBER = re.compile(
+    r"(?:\A\W*(?:[0-9.]+\W+)?|[(\[:|/,\u2013\u2014&+]\s*|\s{2}|\bpriority )p([0-9])\b"
+    r"|\bp([0-9])(?=\W*\Z|\s*[)\]:|/,\u2013\u2014&+]|\s(?:tasks?|items?|work|issues?|bugs?|fix)\b)"
+)
+"""At an end, in brackets or before a word for work; not in ``Applied P0 schemas``."""
 _PRIORITY_PHRASE = re.compile(
     r"\b(high(?:est)?|critical|medium|standard|normal|low(?:est)?) priority\b"
 )
@@ -326,21 +332,25 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         kind = SectionKind.PLAIN
     if kind is SectionKind.PLAIN and priority is not None:
         kind = SectionKind.TASKS
+    end = closing_remark(title)
     is_optional = (
         _is_optional(title, optional_sections)
         or any(read_state(remark) is TaskState.SKIPPED for remark in _remarks(title))
         or OUT_OF_SCOPE.fullmatch(words) is not None
+        or (end is not None and end.state is TaskState.SKIPPED)
     )
     bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS).lower()
+    name = _read_name(title)
     return _TitleWords(
         kind,
-        priority,
+        # The parts of the work are done in their order.
+        None if name is HeadingClass.STEP else priority,
         is_optional,
         _read_done(title, kind),
         STEPS.match(bare) is not None or words in STEP_SECTIONS,
         words in STEP_SECTIONS,
         CRITERIA.fullmatch(words) is not None,
-        _read_name(title),
+        name,
     )
 
 
@@ -359,6 +369,8 @@ def _read_name(title: str) -> HeadingClass | None:
     bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS)
     if _TICKET.match(bare) is not None and _NO_TICKET.match(bare) is None:
         return HeadingClass.TASK
+    if STEP_LABEL.match(bare) is not None:
+        return HeadingClass.STEP
     bare = bare.lower()
     while (tag := _TAG_BEFORE.match(bare)) is not None:
         bare = bare[tag.end() :]
@@ -398,10 +410,11 @@ def _read_priority(title: str, words: str) -> Priority | None:
     whole = title.translate(_MARKS).lower().replace("-", " ")
     numbered = _P_NUMBER.search(whole)
     if numbered is not None:
-        return (Priority.P0, Priority.P1, Priority.P2)[min(int(numbered[1]), 2)]
-    level = _PRIORITY_LEVEL.match(whole)
-    if level is not None:
-        return (Priority.P0, Priority.P1, Priority.P2)[min(max(int(level[1]) - 1, 0), 2)]
+        level = int(numbered[1] or numbered[2])
+        return (Priority.P0, Priority.P1, Priority.P2)[min(level, 2)]
+    named = _PRIORITY_LEVEL.match(whole)
+    if named is not None:
+        return (Priority.P0, Priority.P1, Priority.P2)[min(max(int(named[1]) - 1, 0), 2)]
     folded = " ".join(whole.replace(":", " ").split())
     named = _PRIORITY_PHRASE.search(folded) or _PRIORITY_NAMED.search(folded)
     if named is not None:
@@ -410,7 +423,9 @@ def _read_priority(title: str, words: str) -> Priority | None:
 
 
 def _read_kind(words: str) -> SectionKind:
-    if words in TASKS or words.endswith(TASKS_LAST_WORDS) or OPEN_WORK.fullmatch(words):
+    if words in TASKS or ("/" in words and TASKS.issuperset(words.split("/"))):
+        return SectionKind.TASKS
+    if words.endswith(TASKS_LAST_WORDS) or OPEN_WORK.fullmatch(words):
         return SectionKind.TASKS
     if _DONE.fullmatch(words) or words in DONE:
         return SectionKind.DONE
@@ -440,6 +455,8 @@ def _is_optional(title: str, optional_sections: tuple[str, ...]) -> bool:
     but not ``## Future-proof the API`` nor ``## Optional parameters``.
     """
     names = tuple(filter(None, map(_normalise, optional_sections)))
+    if not LATER.keys().isdisjoint(names):
+        names += tuple(other for name in names for other in LATER.get(name, ()))
     if not names or len(title) > _LONGEST_HEADING_JUDGED:
         return False
     is_name = _optional_phrase(names)

@@ -375,7 +375,8 @@ def _replace(
 
 def _dialect_of(text: str, known: _Known) -> MarkdownDialect:
     """The dialect that the text shows; it is searched only where that matters."""
-    return find_dialect(text) if known.totals.dashes else PLAIN
+    matters = known.totals.dashes or known.totals.listed
+    return find_dialect(text) if matters else PLAIN
 
 
 def _context_of(
@@ -399,7 +400,7 @@ def _context_of(
         or bool(classes & _STATED_STEPS and not known.has_box),
         has_steps=known.totals.stepped > 0,
         has_rows=not known.others.keys().isdisjoint(RowClass),
-        is_flat=not known.totals.headed,
+        is_flat=not known.totals.headed or _is_list(known, classes),
     )
     if not classes:
         return context
@@ -413,6 +414,14 @@ def _context_of(
             headings.add(section)
             _occupy(section.parent, occupied)
     return context._replace(headings=frozenset(headings))
+
+
+def _is_list(known: _Known, classes: Collection[HeadingClass]) -> bool:
+    """Whether the plan is nothing but bullets, none of which shows whether it holds tasks."""
+    totals = known.totals
+    shows_tasks = totals.boxes or totals.listed or totals.stepped or classes
+    is_plain = known.others.keys() <= {HeadingClass.PLAIN}
+    return is_plain and not (totals.other or shows_tasks)
 
 
 def _named_sections(

@@ -7,6 +7,7 @@ the state column. Whether an item is a task is decided by ``task_rules``.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,6 +46,7 @@ class TableColumns:
     """What the title is about; a part of the work is named by both."""
     state: int | None
     priority: int | None
+    part: int | None = None
     has_parts: bool = False
     """Whether each row is a part of the work: a phase, a milestone."""
 
@@ -82,6 +84,7 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
         detail=detail,
         state=_first(names, STATE_COLUMNS),
         priority=_first(names, PRIORITY_COLUMNS),
+        part=part,
         has_parts=has_parts,
     )
 
@@ -90,20 +93,17 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
     """Parse one row of a table; None where it has no cell for a state, or no text."""
     cells = list(cells_of(line))
     texts = [line[begin:end].strip().replace("\\|", "|") for begin, end in cells]
-    box, mark, written_state = None, None, None
-    for index, (begin, end) in enumerate(cells):
-        found = _CELL_BOX.fullmatch(line, begin, end)
-        if found is not None:
-            box, mark = found[1].strip(), found.span(1)
-            texts[index] = ""
-            break
+    written_state = None
+    mark, box = _take_box(line, cells, texts)
     if mark is None and columns.state is not None and columns.state < len(cells):
         begin, end = cells[columns.state]
         cell = texts[columns.state]
-        written_state = TaskState.TODO if cell in _EMPTY_CELLS else read_state(cell)
+        written_state = read_state(cell)
         if written_state is None and len(cell) > _LONGEST_STATE:
             return None
         mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))
+    elif mark is None and columns.state is None and columns.part is not None:
+        mark, written_state = _read_number(line, cells, texts, columns.part)
     if mark is None:
         return None
     priority = _cell_in(texts, columns.priority).lower() or None
@@ -113,9 +113,40 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
     return TableRow(text=text, box=box, written_state=written_state, mark=mark, priority=priority)
 
 
+def _take_box(
+    line: str, cells: Sequence[tuple[int, int]], texts: list[str]
+) -> tuple[tuple[int, int] | None, str | None]:
+    """The first cell that is a box, which is emptied in the texts: its place, and its content."""
+    for index, (begin, end) in enumerate(cells):
+        found = _CELL_BOX.fullmatch(line, begin, end)
+        if found is not None:
+            texts[index] = ""
+            return found.span(1), found[1].strip()
+    return None, None
+
+
+def _read_number(
+    line: str, cells: Sequence[tuple[int, int]], texts: list[str], part: int
+) -> tuple[tuple[int, int] | None, TaskState | None]:
+    """The sign beside the number of a part of the work, and its state: ``| 0 ✅ | Parser |``.
+
+    The sign is cut out of the text; without one its place is the end of the cell.
+    """
+    if part >= len(cells):
+        return None, None
+    begin, end = cells[part]
+    content = line[begin:end].rstrip()
+    sign = _SIGN_BEHIND.search(content)
+    if sign is None:
+        return (begin + len(content), begin + len(content)), None
+    texts[part] = content[: sign.start()].strip()
+    return (begin + sign.start(1), begin + sign.end(1)), read_state(sign[1])
+
+
 _RULE = re.compile(r"\s*\|?[\s:]*-[-\s:|]*")
 _CELL_BOX = re.compile(r"\s*(?:[-*+]\s+)?\[([ xX~!\-]?)\]\s*")
-_EMPTY_CELLS = frozenset({"", "-", "\u2013", "\u2014"})
+_SIGN_BEHIND = re.compile(r"\s*([✅✔☑✓🟢🟡🔄🚧⏳⬜☐🔲]\ufe0f?)\Z")
+EMPTY_CELLS = frozenset({"", "-", "\u2013", "\u2014"})
 """What a state column has for a task that was not begun."""
 _LONGEST_STATE = 24
 """Characters of a cell; longer ones without a known word are prose."""

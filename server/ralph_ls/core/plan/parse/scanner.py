@@ -60,6 +60,7 @@ from ralph_ls.core.plan.parse.lines import (
     unclosed_finding,
 )
 from ralph_ls.core.plan.parse.non_list_items import (
+    EMPTY_CELLS,
     TableColumns,
     heading_item,
     may_be_task,
@@ -77,6 +78,8 @@ class ScannedBlock:
 
     items: tuple[PlanItemDraft, ...]
     findings: tuple[BlockFinding, ...]
+    n_prose: int
+    """The number of its paragraphs outside lists and tables."""
     loose: tuple[tuple[int, HeadingSection], ...]
     """Its lines that begin with a box, and are no items."""
     sections: tuple[HeadingSection, ...]
@@ -109,6 +112,7 @@ def scan_block(
     return ScannedBlock(
         items=items,
         findings=findings,
+        n_prose=state.n_prose,
         loose=tuple(state.loose),
         sections=tuple(state.sections),
         length=position - start,
@@ -127,7 +131,7 @@ _BLOCK_START = re.compile(
 _ITEM_FIRST = frozenset("-*+0123456789[")
 _PROSE_FIRST = frozenset("0123456789[")
 _FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
-_MARKS = str.maketrans("", "", "*`~")
+_MARKS = re.compile(r"[*`]|~~")
 _LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
 """A line that is one: ``**Tasks:**``."""
 _NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
@@ -149,6 +153,7 @@ class _Scan:
         "columns",
         "findings",
         "frames",
+        "has_states",
         "heading",
         "heading_line",
         "is_for_tasks",
@@ -157,6 +162,8 @@ class _Scan:
         "last_line",
         "lone_line",
         "loose",
+        "n_odd",
+        "n_prose",
         "n_stated",
         "optional_sections",
         "paragraph",
@@ -171,6 +178,8 @@ class _Scan:
         self.optional_sections = optional_sections
         self.items: list[PlanItemDraft] = []
         self.findings: list[BlockFinding] = []
+        self.n_prose = 0
+        """The number of its paragraphs outside lists and tables."""
         self.loose: list[tuple[int, HeadingSection]] = []
         """The lines that begin with a box, and are no items."""
         self.frames: list[PlanItemDraft] = []
@@ -192,8 +201,12 @@ class _Scan:
         """The last line of prose outside lists."""
         self.columns: TableColumns | None = None
         """Those of the table that is open."""
+        self.has_states = True
+        """Whether it has a column for states."""
         self.n_stated = 0
         """The number of its rows with a known state."""
+        self.n_odd = 0
+        """The number of those with an unknown word for one."""
         self.unclear: list[PlanItemDraft] = []
         """Those with an unknown one."""
         self.heading: PlanItemDraft | None = None
@@ -449,6 +462,7 @@ class _Scan:
             self.is_for_tasks = names_tasks(label[1])
         bare = line.stripped.strip("*_ \t")
         self.label = bare if label is not None or bare.endswith(_ANNOUNCING) else ""
+        self.n_prose += not continues and not self.label
         if self.columns is not None:
             self._take_row(line, self.columns)
         elif continues:
@@ -459,19 +473,25 @@ class _Scan:
 
     def _take_row(self, line: MarkdownLine, columns: TableColumns) -> None:
         row = row_item(line, columns, self.sections[-1])
+        self.has_states = columns.state is not None
         if row is not None and row.box is None and row.written_state is None:
             self.unclear.append(row)
+            is_empty = row.mark is None or line.text[slice(*row.mark)] in EMPTY_CELLS
+            self.n_odd += columns.state is not None and not is_empty
         elif row is not None:
             self.items.append(row)
             self.n_stated += 1
 
     def _close_table(self) -> None:
-        """Rows with an unknown state are open where at least as many have a known one."""
-        if len(self.unclear) <= self.n_stated:
+        """Rows with an unknown state are open where at least as many have a known one.
+
+        Where states are beside numbers, all without one are open.
+        """
+        if self.n_odd <= self.n_stated and (self.n_stated or self.has_states):
             for row in self.unclear:
                 row.written_state = TaskState.TODO
                 insort(self.items, row, key=attrgetter("line"))
-        self.unclear, self.n_stated = [], 0
+        self.unclear, self.n_stated, self.n_odd = [], 0, 0
 
     def _enter_section(self, *, level: int, title: str) -> None:
         self.is_for_tasks, self.label = None, ""
@@ -479,7 +499,7 @@ class _Scan:
         while self.sections[-1].level >= level:
             self.sections.pop()
         section = open_section(
-            fold_whitespace(strip_comments(title).translate(_MARKS)),
+            fold_whitespace(_MARKS.sub("", strip_comments(title))),
             level,
             parent=self.sections[-1],
             optional_sections=self.optional_sections,

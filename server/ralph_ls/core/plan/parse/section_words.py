@@ -13,6 +13,8 @@ def _names(*words: str) -> frozenset[str]:
 
 
 TASKS = _names(
+    "open issues|open bugs|missing|missing features|what's missing|what is missing|missing pieces",
+    "빠진 것|빠진 기능|부족한 것|없는 것|缺失功能|缺少的功能|不足している機能",
     "action items|active tasks|backlog|checklist|current task|current tasks|implementation tasks",
     "in progress|next|next steps|next tasks|next up|open|open tasks|outstanding|outstanding tasks",
     "not done|not implemented|pending|pending tasks|prioritised tasks|prioritized tasks",
@@ -27,7 +29,7 @@ TASKS = _names(
     "current sprint|next sprint|today",
     "upcoming|upcoming tasks|work items|core tasks|development tasks|follow up tasks",
     "followup tasks|immediate tasks|key tasks|main tasks|priority tasks|technical tasks",
-    "任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|未完成功能|未完成任务|未完成的任务|待实现",
+    "后续优先级|后续计划|后续任务列表|任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|未完成功能|未完成任务|未完成的任务|待实现",
     "下一步|实施任务|进行中|任務|下次工作|下次任务|下一步工作|下一步计划|后续工作|后续任务|接下来",
     "タスク|タスク一覧|やること|未完了|未着手|次のステップ|残タスク|残作業|進行中",
     "할 일|작업|작업 목록|남은 작업|다음 단계|진행 중|진행 중인 작업|예정된 작업",
@@ -55,7 +57,9 @@ TASKS = _names(
 )
 
 DONE = _names(
-    "已完成|完成|已完成任务|已完成的任务|完了|完了済み|完了タスク|完了したタスク",
+    "갖춘 것|있는 것",
+    "已完成|完成|已完成阶段|已完成功能|已完成工作|已完成事项|已完成项",
+    "已完成任务|已完成的任务|完了|完了済み|完了タスク|完了したタスク",
     "完了した作業|完成した作業|完了した項目|実装済み|実装済みの機能",
     "완료|완료됨|완료된 작업|완료한 작업|완료된 것|완료 항목",
     "erledigt|erledigte aufgaben|abgeschlossen|fertig|terminé|terminées|fait|tâches terminées",
@@ -104,6 +108,8 @@ PROSE = _names(
     "project structure|purpose|quality gates|questions|references|requirements|resources|risks",
     "rules|scope|success criteria|summary|tech stack|template|testing strategy|tips",
     "usage|warnings|workflow",
+    "decision log|decision record|decision records|方案选择|方案选择记录",
+    "决策|决策记录|技术决策|決定事項|결정 사항",
     "概述|背景|目标|架构|风险|验收标准|成功标准|注意事项|更新日志|变更记录|技术栈|参考|参考资料|总结",
     "概要|目的|リスク|受け入れ基準|変更履歴|注意事項|개요|배경|목표|위험|참고|완료 기준|성공 기준",
     "übersicht|überblick|hintergrund|ziel|ziele|risiken|akzeptanzkriterien|zusammenfassung",
@@ -163,7 +169,7 @@ WORK = re.compile(
 NO_WORK = re.compile(
     r"\b(?:formats?|conventions?|rules|guidelines|dependencies|legend|notes|strategy|workflow"
     r"|process|instructions|template|overview|summary|examples?|order|types?|definitions?"
-    r"|statistics|stats|coverage|estimates?|metrics|tally|priorities|numbering|commentary"
+    r"|statistics|stats|opportunities|post-mvp|count|coverage|estimates?|metrics|tally|priorities|numbering|commentary"
     r"|left-|next\.?js|quick start|next session"
     r"|bugs? fixed|fix(?:es)? (?:applied|made)|all tasks|every task|not)\b"
     r"|优先级|统计|说明|概述|概要|개요|现状|总结|汇总|サマリー|まとめ|요약|格式|规则|依赖|顺序|工作量|優先度|凡例|形式|우선순위|형식|통계",
@@ -172,7 +178,7 @@ NO_WORK = re.compile(
 """Words in headings that are about work, and hold none."""
 
 OUT_OF_SCOPE = re.compile(
-    r"(?:explicitly )?deferred\b.*|stretch goals?"
+    r"(?:explicitly )?deferred\b.*|stretch goals?|ice ?box|parking lot|someday.*|wish ?list"
     r"|(?:explicitly )?(?:out of scope|not in scope|non goals|won't do|wont do)\b.*"
     r"|what (?:not to do|we (?:won't|will not|are not) do(?:ing)?)\b.*|(?:do not|don't) do\b.*"
     r"|不做的?.*|范围外.*|非目标.*|対象外.*|やらないこと.*|.*スコープ外.*"
@@ -184,6 +190,17 @@ OUT_OF_SCOPE = re.compile(
 )
 """Whole headings of what is not to be done: no tasks, and optional ones with a box."""
 
+LATER = {
+    "optional": _names("可选|选做|任意|선택|선택 사항|optionnel|facultatif|opcional|опционально")
+    | _names("необязательно|opcjonalne|opcjonalnie|optioneel|opzionale|opsional|isteğe bağlı"),  # noqa: RUF001
+    "future": _names("未来|将来|향후|zukunft|zukünftig|futur|futuro|в будущем|будущее|przyszłość")
+    | _names("na przyszłość|toekomst|masa depan|gelecek|tương lai"),
+    "later": _names("以后|之后|稍后|後で|나중에|나중|추후|später|plus tard|más adelante|más tarde")
+    | _names("mais tarde|depois|позже|потом|później|na później|più tardi|in seguito|nanti|sonra")
+    | _names("sau|sau này"),
+}
+"""Names of optional sections in other languages than English, by the English one."""
+
 PRESENT = re.compile(
     r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status|situation)"
     r"|what (?:already (?:exists|works)|exists)|what we (?:already )?have"
@@ -191,6 +208,11 @@ PRESENT = re.compile(
 """Whole headings that describe what is there: prose, too."""
 
 PROSE_LAST_WORDS = (
+    " algorithm",
+    " algorithms",
+    " architecture",
+    " architectuur",
+    " architektur",
     " completion notes",
     " philosophy",
     " protocol",
@@ -297,6 +319,13 @@ STEP_NAME = re.compile(
     r"(?=\Z|[\s:：、.(（—–-])"  # noqa: RUF001
 )
 """Those that hold tasks elsewhere, but are tasks themselves where nothing else is one."""
+
+STEP_LABEL = re.compile(
+    r"\W*(?:Phase|PHASE|Milestone|Track|Workstream|Stage|Sprint|Wave|Batch|Fase|Etapa|Étape) "
+    r"(?:[0-9]{0,3}[A-Z][A-Z0-9]{0,5}|[IVX]{1,5}|[Oo]ne|[Tt]wo|[Tt]hree|[Ff]our|[Ff]ive|[Ss]ix)"
+    r"(?=\s*(?:[:(\u2013\u2014]|-\s|\Z))"
+)
+"""The same with a label for a number, as it is written: ``Phase A: …``, ``Phase PWA: …``."""
 
 COUNTED = re.compile(
     r"\W*(?=[^\W\d_]{2,20}[ #-]{0,2}[0-9])"

@@ -93,7 +93,18 @@ def closing_remark(text: str) -> StateRemark | None:
     state = _state_behind(next(part for part in found.groups() if part is not None))
     if state is None and found[1] is not None:
         state = _state_among(found[1])
-    return None if state is None else StateRemark(found.start(), state)
+    if state is None:
+        return None if found[1] is None else _remark_before(text, found.start())
+    return StateRemark(found.start(), state)
+
+
+def _remark_before(text: str, end: int) -> StateRemark | None:
+    """``Parser — DONE (PR 4)``: a state with a note in brackets behind it."""
+    found = _BEFORE_NOTE.search(text, max(end - _LONGEST_PART, 0), end)
+    if found is None or _ONLY_WORDS.fullmatch(_fold(found[1])) is None:
+        return None
+    state = read_state(found[1])
+    return None if state is TaskState.TODO or state is None else StateRemark(found.start(), state)
 
 
 def _state_behind(words: str) -> TaskState | None:
@@ -131,7 +142,12 @@ def is_of_one_stage(text: str) -> bool:
 
 def is_done_word(text: str) -> bool:
     """Whether a text is a word for done, and nothing else."""
-    return _ONLY_WORDS.fullmatch(_fold(text)) is not None and read_state(text) is TaskState.DONE
+    return read_state_word(text) is TaskState.DONE
+
+
+def read_state_word(text: str) -> TaskState | None:
+    """The state that a text names, if it is a word for one and nothing else."""
+    return read_state(text) if _is_only_words(text) else None
 
 
 def word_like(old: str, word: str, state: TaskState) -> str:
@@ -212,9 +228,9 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         "завершен|завершена|завершены|сделано|сделана|реализовано|реализован|реализована|"
         "исправлено|закрыто|закрыт|закрыта|решено|да",
         _BEGUN: "в работе|в процессе|в разработке|выполняется|начато|начат|начата|частично|"
-        "делается",
+        "делается|делаю",
         _TODO: "не начато|не|нет|к выполнению|запланировано|запланирована|планируется|ожидает|"
-        "открыто|открыт|открыта|нужно|новая",
+        "открыто|открыт|открыта|нужно|новая|сделать",
         _BLOCKED: "заблокировано|заблокирован|заблокирована|приостановлено|приостановлена|на паузе",
         _SKIPPED: "отменено|отменён|отменен|отменена|отложено|отложен|отложена|пропущено|пропущена|"
         "отклонено|отклонена",
@@ -272,7 +288,7 @@ _SIGNS = {
     _BEGUN: "🟡🔄🚧⏳🔵🟠",
     _TODO: "⬜◻☐🔲⚪🔴⭕❌",
     _BLOCKED: "🚫⛔🛑",
-    _SKIPPED: "⏭",
+    _SKIPPED: "⏭⏸",
 }
 CIRCLES = "🟢🟡🔴🔵🟠⚪"
 OPEN_BOX_SIGNS = "⬜◻☐🔲"
@@ -315,6 +331,7 @@ _CLOSING = re.compile(
     rf"|(?: --? | [\u2013\u2014|] ?|\u2014|:\s|：)\s*([^:：\u2013\u2014|()（）]+)"  # noqa: RUF001
     rf"|((?:{_SIGN.pattern}\s*)+))[\s*_.!]*\Z"
 )
+_BEFORE_NOTE = re.compile(r"(?:\s--?\s|\s?[\u2013\u2014]\s?)\s*([^:()\u2013\u2014-]+)\Z")
 _BOLD_THEN_SIGN = re.compile(rf"(\*\*[^*]+\*\*)[\s:\u2013\u2014-]*{_SIGN.pattern}(?=\s)")
 _BOLD_THEN_WORD = re.compile(r"(\*\*[^*]+\*\*)\s*[*_]{0,3}\(([^(),;:\u2013\u2014]{2,30})[,;:)]")
 _OPENING = re.compile(r"[*_]{0,3}([^\s*_:：][^:：]{1,24})[:：]\s*(?=\S)")  # noqa: RUF001

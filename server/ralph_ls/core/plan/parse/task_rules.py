@@ -38,13 +38,20 @@ from ralph_ls.core.plan.parse.headings import (
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_tag, opens_with_tag
+from ralph_ls.core.plan.parse.section_words import WORK
 from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
     opening_remark,
     opening_sign,
     read_state,
 )
-from ralph_ls.core.plan.parse.titles import TitleParts, escape_surrogates, is_no_task, read_title
+from ralph_ls.core.plan.parse.titles import (
+    TitleParts,
+    escape_surrogates,
+    is_no_task,
+    is_placeholder,
+    read_title,
+)
 from ralph_ls.protocol.task_words import Priority, TaskState
 
 
@@ -72,7 +79,7 @@ class PlanContext(NamedTuple):
     has_rows: bool = False
     """Rows of a table have states."""
     is_flat: bool = False
-    """It has no heading, so that it is one list."""
+    """It has no heading, or nothing but lists below them, so that it is one list."""
 
 
 class ParsedRow(NamedTuple):
@@ -199,7 +206,9 @@ def _may_be_task(
         case SectionKind.TASKS if not context.has_box:
             return item.parent is None
         case SectionKind.TASKS | SectionKind.PLAIN if context.has_box:
-            is_asked = section in context.numbered or (section.is_named and section.kind is _TASKS)
+            is_asked = section in context.numbered or (
+                section.is_for_tasks and not context.dialect.only_boxes
+            )
             is_one = (item.is_numbered and is_asked) or opens_with_tag(item.text)
             return is_one and item.parent is None
         case SectionKind.PLAIN:
@@ -227,7 +236,8 @@ def _is_step(item: PlanItemDraft, context: PlanContext) -> bool:
     if context.has_stated_steps or not section.holds_steps:
         return False
     is_alone = not (context.has_lists or context.has_headings)
-    if section.lists_steps and is_alone and not context.has_rows:
+    is_announced = bool(item.label) and WORK.search(item.label) is None
+    if section.lists_steps and is_alone and not (context.has_rows or is_announced):
         return True
     is_chapter = section.level > 0 and not section.is_title
     return item.is_numbered and (is_chapter or is_alone)
@@ -296,7 +306,7 @@ def _close_bold(text: str) -> str:
 def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:
     """Judge an item by its text."""
     if item.box is not None or item.kind is TaskKind.HEADING:
-        return True
+        return parts.explicit_id is not None or not is_placeholder(parts.title)
     if item.section.kind is SectionKind.ISSUES and item.kind is TaskKind.ITEM:
         return parts.is_bug
     return not is_no_task(parts.title)
@@ -312,8 +322,8 @@ def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
             "unknown and read as open; use [ ], [x], [~], [!] or [-]"
         )
         yield BlockFinding("unknown-box", item.line, message, box)
-    if not parts.title:
-        message = "the item has a box but no text, so it is not a task; describe it or remove it"
+    if not (parts.title and _is_task(item, parts)):
+        message = "the item has a box but names no task, so it is none; describe it or remove it"
         yield BlockFinding("empty-task", item.line, message, box)
 
 

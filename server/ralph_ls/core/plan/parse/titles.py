@@ -64,6 +64,7 @@ def is_bare(text: str) -> bool:
     return not (
         text.startswith(("[", "*", "~"))
         or text.endswith("]")
+        or (text.endswith(")") and _ROUND_TAG.search(text) is not None)
         or "**" in text
         or _EXPLICIT_ID.match(text) is not None
     )
@@ -92,7 +93,7 @@ def is_no_task(text: str) -> bool:
     ``[2026-01-29]``, ``[NOTE]``, ``[v1.0]``, ``[#123]``, ``[link](url)`` open log lines and
     references, which must never be counted as work.
     """
-    if text.strip("_*()[]. \t").lower() in _PLACEHOLDERS:
+    if not text.strip(_EDGES) or is_placeholder(text):
         return True
     opening = _OPENING_BRACKET.match(text)
     if opening is None:
@@ -100,6 +101,11 @@ def is_no_task(text: str) -> bool:
     if text[opening.end() : opening.end() + 1] in {"(", "[", ":"}:
         return True
     return _REFERENCE.match(opening[1].strip()) is not None
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text says that there is no task: ``None yet``."""
+    return text.strip(_EDGES).lower() in PLACEHOLDERS
 
 
 def is_explicit_id(text: str) -> bool:
@@ -149,8 +155,13 @@ _MARKS = str.maketrans("", "", "*`~")
 _BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
 _BOLD_END = re.compile(r"(?<=\S)\*\*(?=[:.,]?(?:\s|\Z))")
 _TAG = re.compile(r"(?:\*\*)?\[([^\[\]]+)\](?:\*\*)?(?!\():?\s*")
+_ROUND_TAG = re.compile(
+    r"\s*(?<=\s)\(((?:BLOCKED|WIP|IN[ -]PROGRESS)(?:\s*[:\u2013\u2014-][^()]*| by [^()]*)?)\)\Z"
+)
+"""``(BLOCKED - needs a key)`` at the end, in capitals."""
+_LONGEST_TAG = 200
 _ID = r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-\d+"
-_NUMBERED = r"T\d{3,4}(?![\w-])"
+_NUMBERED = r"T\d{3,4}[a-z]?(?![\w-])"
 """As spec-kit numbers its tasks: ``T001``, with nothing between it and the title."""
 _EXPLICIT_ID = re.compile(
     rf"(?:\*\*({_ID}|{_NUMBERED})(?:\*\*:?|:\*\*)|({_ID}(?::|\Z|(?=\s+[\u2013\u2014-]\s))|{_NUMBERED}:?)"
@@ -158,6 +169,7 @@ _EXPLICIT_ID = re.compile(
 )
 _ONLY_ID = re.compile(rf"{_ID}|{_NUMBERED}")
 _STRUCK_THEN = " .-\u2013\u2014:✅✓✔☑\ufe0f"
+_AFTER_STATE = re.compile(r"\s[\u2013\u2014-]|[:.,;(\u2013\u2014]")
 _STRUCK_THEN_WORDS = frozenset({"", "done", "completed", "complete", "fixed"})
 
 _PRIORITY_TAGS = {
@@ -184,10 +196,13 @@ _OPENING_BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _REFERENCE = re.compile(
     r"(?:\d|v\d|#\d|(?:note|info|tip|warning|caution|important|example|fyi|nb)\b)", re.IGNORECASE
 )
-_PLACEHOLDERS = frozenset(
-    {"", "none", "none yet", "nothing", "nothing yet", "n/a", "tbd", "tba", "empty"}
-    | {"none currently", "none so far", "none at the moment", "无", "無", "暂无", "なし", "없음"}
-    | {"keine", "aucun", "aucune", "ninguno", "ninguna", "nenhum", "nenhuma", "нет", "brak", "geen"}
+_EDGES = "_*()[]. \t"
+PLACEHOLDERS = frozenset(
+    {"none", "none yet", "nothing", "nothing yet", "n/a", "tbd", "tba", "empty", "no tasks"}
+    | {"none currently", "none so far", "none at the moment", "no tasks yet", "no open tasks"}
+    | {"无", "無", "暂无", "暂无任务", "なし", "タスクなし", "없음", "keine", "keine aufgaben"}
+    | {"aucun", "aucune", "aucune tâche", "ninguno", "ninguna", "sin tareas", "nenhum", "nenhuma"}
+    | {"sem tarefas", "нет", "нет задач", "пока нет", "brak", "brak zadań", "geen", "geen taken"}
 )
 
 
@@ -207,7 +222,8 @@ def _strip_strike(text: str) -> tuple[str, bool]:
     follows = rest.strip(_STRUCK_THEN)
     is_remark = follows.startswith("(") and follows.endswith(")")
     is_remark = is_remark or rest.startswith((" \u2014 ", " \u2013 ", " -- "))
-    is_done = follows.lower() in _STRUCK_THEN_WORDS or is_done_word(follows)
+    words = _AFTER_STATE.split(follows.replace("**", ""), maxsplit=1)[0].strip()
+    is_done = words.lower() in _STRUCK_THEN_WORDS or is_done_word(words)
     if not is_remark and not is_done:
         return text, False
     return struck, True
@@ -226,6 +242,10 @@ def _split_tags(text: str) -> tuple[str, list[str]]:
     while (found := _TAG.match(text, start)) is not None and _is_known(found[1].strip()):
         tags.append(found[1].strip())
         start = found.end()
+    remark = _ROUND_TAG.search(text, max(end - _LONGEST_TAG, start))
+    if remark is not None:
+        tags.append(remark[1])
+        end = remark.start()
     while end > start and text[end - 1] == "]":
         opening = text.rfind("[", start, end)
         tag = text[opening + 1 : end - 1].strip()

@@ -42,6 +42,7 @@ CHECK_SEVERITIES = {
     CheckCode.MARKER_WITH_OPEN_TASKS: Severity.WARNING,
     CheckCode.UNKNOWN_DEPENDENCY: Severity.WARNING,
     CheckCode.DEPENDENCY_CYCLE: Severity.WARNING,
+    CheckCode.DONE_WITHOUT_TICK: Severity.WARNING,
     CheckCode.OPEN_UNDER_COMPLETED: Severity.WARNING,
     CheckCode.CLOSE_WITHOUT_EVIDENCE: Severity.WARNING,
     CheckCode.CRITERIA_VAGUE: Severity.HINT,

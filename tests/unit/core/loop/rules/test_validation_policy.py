@@ -135,7 +135,7 @@ class TestRollback:
             "noProgress",
             "progress",
         ]
-        assert played.run.seen == ("0000000000000000",)
+        assert tuple(played.run.seen) == ("0000000000000000",)
 
     def test_the_breaker_counts_it(self) -> None:
         played = play(BAD, BAD, BAD, BAD, **ROLLBACK)

@@ -19,6 +19,7 @@ GUESSES = {
     CheckCode.LINES_NOT_READ,
     CheckCode.ROWS_NOT_READ,
     CheckCode.BOX_NOT_READ,
+    CheckCode.DONE_WITHOUT_TICK,
     CheckCode.LINES_READ_AS_PROSE,
     CheckCode.TABLE_READ_BY_COLUMN,
 }
@@ -144,6 +145,13 @@ def guesses_in(text: str) -> list[LintRemark]:
             "6 lines with a number, a state or a box are read as prose (section Loads, Notes); add "
             "a box to each that is a task",
             id="read-as-prose",
+        ),
+        pytest.param(
+            "- [ ] Saw DONE\n- [ ] Nail - DONE\n- [ ] Oil (DONE)\n- [ ] Wax ✅\n- [x] Dry DONE\n"
+            "- [ ] Show what is done\n",
+            0,
+            "4 open boxes say DONE in the title; tick what is done",
+            id="done-without-a-tick",
         ),
         pytest.param(
             TABLE,

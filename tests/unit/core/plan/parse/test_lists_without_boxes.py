@@ -63,7 +63,7 @@ SPEC_KIT = (
             ["done a", "done b", "todo c"],
             id="most-have-states",
         ),
-        pytest.param(("# P", "## Work", "- ✅ a", "- b", "- c"), [], id="few-have-states"),
+        pytest.param(("# P", "## Work", "x", "- ✅ a", "- b", "- c"), [], id="few-have-states"),
         pytest.param(
             ("# P", "## Work", "1. ~~**A**~~ - ✅ Implemented", "2. ~~B~~"),
             ["done A", "done B"],

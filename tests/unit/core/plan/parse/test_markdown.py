@@ -95,7 +95,7 @@ def test_one_item_is_read(line: str, expected: str) -> None:
     ],
 )
 def test_other_lines_are_no_tasks(line: str) -> None:
-    text = f"# Plan\n\n{line}"
+    text = f"# Plan\n\nProse.\n\n{line}"
     assert shown(text) == []
     assert problems_of(text) == [("no-tasks", 1)]
 

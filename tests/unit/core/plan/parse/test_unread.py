@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ralph_ls.core.plan.edit.task_edits import tick_task, unblock_task
 from ralph_ls.core.plan.model import GuessCause
 from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.queries import next_task
 from tests.unit.core.plan.plan_assertions import plan_of, shown
 
 LINES, ROWS, HEADINGS = (
@@ -284,6 +286,89 @@ def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
             ["todo 视频压缩"],
             id="the-widest-cell-is-the-title",
         ),
+        pytest.param(
+            ("# Roof", "## Urgent", "- [ ] None", "- [ ] Нет задач", "- [x] (n/a)", "- [ ] 无",
+             "- [ ] US-001: None", "## Now", "- [ ] **None**", "- [ ] Nonetheless saw it"),
+            ["todo None", "todo Nonetheless saw it"],
+            id="a-box-without-a-task",
+        ),
+        pytest.param(
+            ("# ROADMAP — Roof", "Ordered by:", "- **Small first.** Saw it", "",
+             "| Phase | What | x |", "|---|---|---|", "| 0 ✅ | Beam | - |", "| 1 | Tiles | - |",
+             "| Paint 🚧 | x | - |", "| x |"),
+            ["done Beam", "todo Tiles", "inProgress Paint: x", "todo x"],
+            id="a-table-with-signs-beside-its-numbers",
+        ),
+        pytest.param(
+            ("# Roof", "| Phase | What |", "|---|---|", "| 0 | Beam |", "| 1 | Tiles |"),
+            [],
+            id="a-table-without-signs",
+        ),
+        pytest.param(
+            ("# Roof", "## Phase SAW: Beam", "### Files", "## Phase B — Tiles", "## Phase change",
+             "## Phase 2FA: Paint", "## Changelog: May"),
+            ["todo Phase SAW: Beam", "todo Phase B — Tiles", "todo Phase 2FA: Paint"],
+            id="phases-with-labels",
+        ),
+        pytest.param(
+            ("# Tasks: Roof", "## Phase 1: Setup", "- [x] T001 Saw it", "## Next Steps",
+             "1. **Review** it", "2. **Paint** it"),
+            ["done Saw it"],
+            id="a-list-beside-numbered-boxes",
+        ),
+        pytest.param(
+            ("- [ ] Saw (BLOCKED - no key)", "- [ ] Nail (WIP)", "- [x] Oil (BLOCKED)",
+             "- [ ] Wax (IN)", "- [ ] Dry (BLOCKED by rain)", "- [ ] Sell (BLOCKED cells)"),
+            ["blocked Saw", "inProgress Nail", "done Oil", "todo Wax (IN)", "blocked Dry",
+             "todo Sell (BLOCKED cells)"],
+            id="a-state-in-round-brackets",
+        ),
+        pytest.param(
+            ("## P0", "- ~~**T1. Saw** (F8)~~ **Done** - by hand", "- ~~Nail~~ 완료 — x",
+             "- ~~Oil~~ wax instead", "- ~~Dry~~ done: in May"),
+            ["done T1. Saw (F8)", "done Nail", "todo ~~Oil~~ wax instead", "done Dry"],
+            id="struck-and-done-with-more-words",
+        ),
+        pytest.param(
+            ("# Roof", "## 4.1 Applied P0 schemas", "1. Saw", "## 5. P0 tiles", "1. Nail",
+             "## Later: P1 work", "1. Oil", "## Wax (P2)", "1. Wax"),
+            ["todo Nail", "todo Oil", "todo Wax"],
+            id="a-priority-that-is-none",
+        ),
+        pytest.param(
+            ("# Roof", "## Parts", "### 1.1 Saw — DONE (PR 4)", "### 1.2 Nail (ash)",
+             "### 1.3 Oil - skipped (dear)", "## Git", "| Branch | Scope | State |",
+             "|-|-|-|", "| a | 1.1 | PR 4 |", "| b | 2 | |"),
+            ["done 1.1 Saw", "todo 1.2 Nail (ash)", "skipped 1.3 Oil"],
+            id="a-state-with-a-note-beside-a-table-without-states",
+        ),
+        pytest.param(
+            ("| Task | State |", "|-|-|", "| a | |", "| b | - |"),
+            ["todo a", "todo b"],
+            id="a-table-in-which-nothing-was-begun",
+        ),
+        pytest.param(
+            ("# Roof", "## Saw", "- wide", "- deep", "Nails:", "- long"),
+            ["todo wide", "todo deep", "todo long"],
+            id="nothing-but-bullets",
+        ),
+        pytest.param(("# Roof", "## Saw", "It is wide.", "- deep"), [], id="bullets-beside-prose"),
+        pytest.param(
+            ("# Open issues/todos", "It rains.", "## Saw", "- wide"),
+            ["todo wide"],
+            id="a-title-of-two-names",
+        ),
+        pytest.param(
+            ("# Roof", "## ✅ What we have", "- a", "## ⬜ Missing", "1. Saw", "2. Nail"),
+            ["todo Saw", "todo Nail"],
+            id="groups-with-a-sign",
+        ),
+        pytest.param(
+            ("# Roof", "## Architecture", "### Phase 1: Input", "### Phase 2: Output",
+             "## System architecture", "### Step 1: In", "## Next steps", "1. Saw it"),
+            ["todo Saw it"],
+            id="phases-of-an-architecture",
+        ),
     ],
 )  # fmt: skip
 def test_shapes_of_public_plans(lines: tuple[str, ...], expected: list[str]) -> None:
@@ -317,3 +402,42 @@ def test_what_is_out_of_scope_is_not_worked_on() -> None:
 def test_criteria_have_labels_in_many_languages(label: str) -> None:
     (task,) = plan_of("- [ ] a", f"  - {label}", "    - [ ] dry", "    - round").tasks
     assert task.criteria == ("dry", "round")
+
+
+def test_phases_are_done_in_their_order() -> None:
+    plan = plan_of(
+        "# Tasks: Roof", "## Phase 2: Beam", "- [ ] a", "## Phase 3: Story 0 (Priority: P0)",
+        "- [ ] b", "## Phase 4: Story 2 (Priority: P2)", "- [ ] c", "## Phase 5: Polish", "- [ ] d",
+    )  # fmt: skip
+    assert [task.priority for task in plan.tasks] == [None] * 4
+    assert next_task(plan) == plan.tasks[0]
+
+
+def test_a_tilde_between_numbers_is_no_strike() -> None:
+    assert plan_of("## Weeks 6~7, ~~8~~", "- [ ] a").tasks[0].section == "Weeks 6~7, 8"
+
+
+@pytest.mark.parametrize("title", ["나중에 (P2·P3)", "Später", "可选", "Plus tard", "Позже"])
+def test_optional_sections_have_names_in_many_languages(title: str) -> None:
+    names = ("Optional", "Future", "Later")
+    assert plan_of(f"## {title}", "- [ ] a", optional_sections=names).tasks[0].optional
+    assert not plan_of(f"## {title}", "- [ ] a", optional_sections=("Dreams",)).tasks[0].optional
+
+
+@pytest.mark.parametrize(("task", "cell"), [("Tiles", "1 ✅"), ("Beam", "0 ✅")])
+def test_a_sign_is_written_beside_the_number(task: str, cell: str) -> None:
+    text = "| Phase | What |\n|---|---|\n| 0 ✅ | Beam |\n| 1 | Tiles |\n"
+    (found,) = (one for one in parse_markdown(text).plan.tasks if one.title == task)
+    assert f"| {cell} | {task} |" in tick_task(text, found.id)
+
+
+@pytest.mark.parametrize("title", ["Hot ideas - parked", "Icebox", "Someday / maybe"])
+def test_what_is_parked_is_not_worked_on(title: str) -> None:
+    assert plan_of(f"## {title}", "- [ ] a").tasks[0].optional
+
+
+def test_a_reason_in_round_brackets_is_read_and_taken_out() -> None:
+    text = "- [ ] Saw (BLOCKED - no key)\n"
+    (task,) = parse_markdown(text).plan.tasks
+    assert task.blocked_by == "no key"
+    assert unblock_task(text, task.id) == "- [ ] Saw\n"

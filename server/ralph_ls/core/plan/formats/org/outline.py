@@ -1,13 +1,15 @@
 """Outline of an Org file: its headings, boxes and keywords, line by line.
 
 A heading is a task if it begins with a keyword: those that the file declares (``#+TODO: OPEN |
-SHIPPED``), or the usual ones, or with a box. A box in a list is a task where no heading above it is
+SHIPPED``), or the usual ones, or words for a state in capitals that several headings begin with
+(``ERLEDIGT``), or with a box. A box in a list is a task where no heading above it is
 one, else it is one of its criteria. What is in a block, archived or commented out is no task.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -15,6 +17,7 @@ from types import MappingProxyType
 from ralph_ls.core.plan.formats.task_lines import BLOCKED_BY, unique_id
 from ralph_ls.core.plan.parse.headings import holds_no_tasks
 from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.state_words import read_state_word
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
 from ralph_ls.protocol.task_words import SETTLED_STATES, Priority, TaskState
 
@@ -57,6 +60,7 @@ _BOX = re.compile(
 _BOX_FIRST = re.compile(r"\[(?P<mark>[ xX-])\][ \t]+(?=\S)")
 _BEGIN = re.compile(r"[ \t]*#\+BEGIN_(?P<name>\S+).*", re.IGNORECASE)
 _PROPERTY = re.compile(r"[ \t]*:(?P<key>ID|CUSTOM_ID|BLOCKER):[ \t]+(?P<value>\S.*)", re.IGNORECASE)
+_SHORTEST = 4
 _COOKIE = re.compile(r"[ \t]*\[(?:[0-9]*/[0-9]*|[0-9]*%)\]")
 
 
@@ -116,17 +120,33 @@ def read_outline(text: str) -> OrgOutline:
 
 
 def _keywords_in(text: str) -> dict[str, TaskState]:
+    """The keywords that a file declares or uses, beyond the usual ones."""
+    lines = [line for _, line in lines_of(text)]
+    return {**_used(lines), **_declared(lines)}
+
+
+def _declared(lines: list[str]) -> dict[str, TaskState]:
     found: dict[str, TaskState] = {}
-    for _, line in lines_of(text):
-        declared = _DECLARED.fullmatch(line)
-        if declared is None:
-            continue
+    for declared in filter(None, map(_DECLARED.fullmatch, lines)):
         words = [re.sub(r"\(.*?\)", "", word) for word in declared["words"].split()]
         bar = words.index("|") if "|" in words else len(words) - 1
         for nth, word in enumerate(words):
             if word != "|":
                 found.setdefault(word, _state_of(word, is_done=nth >= bar))
     return found
+
+
+def _used(lines: list[str]) -> dict[str, TaskState]:
+    """The words for states in capitals, where several headings begin with one."""
+    headings = filter(None, map(_HEADING.fullmatch, lines))
+    used = Counter(word for heading in headings if (word := heading["keyword"] or "").isupper())
+    stated = {
+        word: state
+        for word in used
+        if len(word) >= _SHORTEST and word not in KEYWORDS
+        if (state := read_state_word(word)) is not None
+    }
+    return stated if sum(used[word] for word in stated) > 1 else {}
 
 
 def _state_of(word: str, *, is_done: bool) -> TaskState:

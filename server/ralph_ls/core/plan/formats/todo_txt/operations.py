@@ -58,6 +58,8 @@ def parse_text(text: str) -> ParsedPlan:
     lines = enumerate(line for _, line in lines_of(text))
     number, line = next((found for found in lines if _MARKDOWN.match(found[1])), (0, ""))
     problem = PlanProblem(code="not-todo-txt", message=broken, line=number + 1)
+    # The lines of a list in Markdown are read elsewhere, once it is named so.
+    tasks = () if _MARKDOWN.match(line) else tasks
     return ParsedPlan(plan=Plan(tasks=tasks), problems=(problem,), spans=((0, len(line)),))
 
 

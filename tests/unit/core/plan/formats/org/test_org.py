@@ -44,6 +44,15 @@ def test_keywords_that_a_file_need_not_declare() -> None:
     }  # fmt: skip
 
 
+def test_words_for_states_in_capitals_are_keywords_where_several_headings_have_one() -> None:
+    text = "* ERLEDIGT Schneiden\n* GEPLANT Biegen\n* IN ARBEIT Malen\n"
+    assert titles(text) == {"Schneiden": "done", "Biegen": "todo"}
+    assert with_state(text, parse_text(text).plan.tasks[1].id, TaskState.DONE) == text.replace(
+        "GEPLANT", "ERLEDIGT"
+    )
+    assert titles("* ERLEDIGT Schneiden\n* Biegen\n") == {}
+
+
 def test_reads_headings_and_boxes() -> None:
     assert titles(SHOP) == {
         "Basket with a total": "done", "Pay by card": "todo", "領収書 by mail": "todo",
