@@ -330,7 +330,16 @@ OpenSections = tuple[HeadingSection, ...]
 class BlockReading:
     """A block parsed as part of one whole plan."""
 
-    __slots__ = ("_explicit", "_ids", "_rows", "block", "findings", "made", "tally")
+    __slots__ = (
+        "_explicit",
+        "_ids",
+        "_is_plain",
+        "_rows",
+        "block",
+        "findings",
+        "made",
+        "tally",
+    )
 
     def __init__(
         self,
@@ -341,6 +350,7 @@ class BlockReading:
         findings: tuple[BlockFinding, ...] = (),
     ) -> None:
         self.block = block
+        self._is_plain = rows is None
         self._rows = rows
         self._ids: list[str] | None = None
         self._explicit: tuple[str, ...] | None = None
@@ -375,19 +385,19 @@ class BlockReading:
 
     def guessable(self) -> Sequence[ParsedRow]:
         """Its tasks except those of plain lines, which all have boxes."""
-        return self._rows or ()
+        return () if self._is_plain else self.rows()
 
     def sections(self) -> Iterator[HeadingSection]:
         """The sections of its tasks."""
-        if self._rows is not None:
-            yield from (row.section for row in self._rows)
+        if not self._is_plain:
+            yield from (row.section for row in self.rows())
         elif self.tally:
             yield self.block.leave[-1]
 
     def occupied(self) -> Iterator[HeadingSection]:
         """The sections of its tasks, except of tasks that are headings."""
-        if self._rows is not None:
-            yield from (row.section for row in self._rows if row.kind is not TaskKind.HEADING)
+        if not self._is_plain:
+            yield from (row.section for row in self.rows() if row.kind is not TaskKind.HEADING)
         elif self.tally:
             yield self.block.leave[-1]
 
