@@ -39,6 +39,7 @@ NOT_OURS = ("server/ralph_ls/engine/demo/files/", "client-vscode/src/generated/"
 Figures = dict[str, dict[str, int]]
 
 MAX_COMPLEXITY = 15
+MAX_LINES = 400
 
 DIALECT = json.loads(PHRASES.read_text(encoding="utf-8"))["dialect"]
 WORDS = re.compile(rf"\b(?:{'|'.join(pattern for pattern, _ in DIALECT)})\b", re.IGNORECASE)
@@ -195,18 +196,23 @@ def _fewer_phrases(known: Mapping[str, int], found: Mapping[str, int]) -> list[s
 
 
 def count_modules() -> dict[str, int]:
-    """How many modules the server has, and how many its largest folder."""
+    """How many modules the server has, how many its largest folder, and how many are long."""
     modules = [
         Path(file) for file in _tracked() if file.startswith(PACKAGE) and file.endswith(".py")
     ]
     folders = Counter(module.parent for module in modules if module.name != "__init__.py")
-    return {"server": len(modules), "folder": max(folders.values())}
+    long = sum(len(_read(str(module)).splitlines()) > MAX_LINES for module in modules)
+    return {"server": len(modules), "folder": max(folders.values()), "long": long}
 
 
 def _few_modules(known: Mapping[str, int], found: Mapping[str, int]) -> list[str]:
-    what = {"server": "modules in server/", "folder": "modules in one folder"}
+    what = {
+        "server": ("modules in server/", "merge what changes together"),
+        "folder": ("modules in one folder", "merge what changes together"),
+        "long": (f"modules of more than {MAX_LINES} lines", "divide one by its subjects"),
+    }
     return [
-        f"{count} {what[name]}, at most {known[name]} are allowed: merge what changes together"
+        f"{count} {what[name][0]}, at most {known[name]} are allowed: {what[name][1]}"
         for name, count in found.items()
         if count > known[name]
     ]

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ralph_ls.cli.output import print_error
+from ralph_ls.cli.parameters import option
 from ralph_ls.core.suggestions import unknown
 from ralph_ls.protocol.config.agent import PromptBy, SandboxKind
 from ralph_ls.protocol.config.config import ProfileName
@@ -22,115 +23,81 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Answer yes to every question.")]
 Description = Annotated[
     str | None,
-    typer.Option(
-        metavar="TEXT",
-        help="What should be built; - reads standard input.",
-        show_default="asks on a terminal",
-    ),
+    option("TEXT", "What should be built; - reads standard input.", default="asks on a terminal"),
 ]
 Profile = Annotated[
     str | None,
-    typer.Option(
-        metavar="PROFILE",
-        help="Use this profile: spec, fixplan, stories, beads or issue.",
-        show_default="from the settings, else detected",
+    option(
+        "PROFILE",
+        "Use this profile: spec, fixplan, stories, beads or issue.",
+        default="from the settings, else detected",
     ),
 ]
 AgentName = Annotated[
     str | None,
-    typer.Option(
-        metavar="AGENT",
-        help="Use this agent, such as claude or codex.",
-        show_default="from the settings",
-    ),
+    option("AGENT", "Use this agent, such as claude or codex.", default="from the settings"),
 ]
 AgentCommand = Annotated[
     str | None,
-    typer.Option(
-        metavar="COMMAND",
-        help="Use any program as the agent, such as './agent.sh --fast'.",
-        show_default="none",
-    ),
+    option("COMMAND", "Use any program as the agent, such as './agent.sh --fast'.", default="none"),
 ]
 AgentPrompt = Annotated[
     str | None,
-    typer.Option(
-        metavar="stdin|argument|file",
-        help="How --agent-command gets the prompt.",
-        show_default="stdin",
-    ),
+    option("stdin|argument|file", "How --agent-command gets the prompt.", default="stdin"),
 ]
 
 Model = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Use this model, as the agent names it.",
-        show_default="the agent's choice",
-    ),
+    option("NAME", "Use this model, as the agent names it.", default="the agent's choice"),
 ]
 AllowTool = Annotated[
     list[str] | None,
-    typer.Option(metavar="TOOL", help="Allow only this tool; repeatable."),
+    option("TOOL", "Allow only this tool; repeatable."),
 ]
-DenyTool = Annotated[
-    list[str] | None, typer.Option(metavar="TOOL", help="Deny this tool; repeatable.")
-]
+DenyTool = Annotated[list[str] | None, option("TOOL", "Deny this tool; repeatable.")]
 
 MaxIterations = Annotated[
     int | None,
-    typer.Option(
-        "--max-iterations",
-        min=1,
-        metavar="N",
-        help="Stop after N iterations.",
-        show_default="from the profile",
-    ),
+    option("N", "Stop after N iterations.", "--max-iterations", default="from the profile", min=1),
 ]
 MaxTime = Annotated[
     str | None,
-    typer.Option(
-        "--max-time",
-        metavar="TIME",
-        help="Stop the run after this time, such as 90m or 2h.",
-        show_default="no limit",
+    option(
+        "TIME", "Stop the run after this time, such as 90m or 2h.", "--max-time", default="no limit"
     ),
 ]
 MaxWait = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "TIME",
+        "End instead of waiting longer than this for the agent, such as 2h.",
         "--max-wait",
-        metavar="TIME",
-        help="End instead of waiting longer than this for the agent, such as 2h.",
-        show_default="one day",
+        default="one day",
     ),
 ]
 Until = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "HH:MM",
+        "Begin no iteration after this time of day, such as 07:00.",
         "--until",
-        metavar="HH:MM",
-        help="Begin no iteration after this time of day, such as 07:00.",
-        show_default="no limit",
+        default="no limit",
     ),
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option(
-        "--max-cost",
-        metavar="DOLLARS",
-        help="Stop the run at this cost, in US dollars.",
-        show_default="no limit",
+    option(
+        "DOLLARS", "Stop the run at this cost, in US dollars.", "--max-cost", default="no limit"
     ),
 ]
 MaxTokens = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "COUNT",
+        "Stop the run after so many tokens, input and output together.",
         "--max-tokens",
+        default="no limit",
         min=1,
-        metavar="COUNT",
-        help="Stop the run after so many tokens, input and output together.",
-        show_default="no limit",
     ),
 ]
 AllowUnmetered = Annotated[
@@ -143,21 +110,21 @@ AllowUnmetered = Annotated[
 
 Issue = Annotated[
     str | None,
-    typer.Option(
-        metavar="WHAT",
-        help="Work on a request: a file, - for standard input, 123, owner/name#123 or a URL.",
-        show_default="work on the plan",
+    option(
+        "WHAT",
+        "Work on a request: a file, - for standard input, 123, owner/name#123 or a URL.",
+        default="work on the plan",
     ),
 ]
 
 
 Sandbox = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "[KIND]",
+        "Run the agent in a sandbox: auto (the same without KIND), bwrap, docker or none.",
         "--sandbox",
-        metavar="[KIND]",
-        help="Run the agent in a sandbox: auto (the same without KIND), bwrap, docker or none.",
-        show_default="from the settings",
+        default="from the settings",
     ),
 ]
 NoNetwork = Annotated[

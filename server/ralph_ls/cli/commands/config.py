@@ -17,6 +17,7 @@ from ralph_ls.cli.output import (
     table,
     terminal_width,
 )
+from ralph_ls.cli.parameters import argument
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.redaction.secret_names import secrets_of, secrets_of_addresses
 from ralph_ls.core.suggestions import did_you_mean
@@ -55,15 +56,15 @@ ACTIONS = ("show", "get", "set", "unset", "explain", "edit", "migrate")
 def config_verb(
     action: Annotated[
         str,
-        typer.Argument(metavar="[ACTION]", help="show, get, set, unset, explain, edit or migrate"),
+        argument("[ACTION]", "show, get, set, unset, explain, edit or migrate"),
     ] = "show",
     key: Annotated[
         str | None,
-        typer.Argument(metavar="[KEY]", help="A setting, such as max_iterations (default: all)"),
+        argument("[KEY]", "A setting, such as max_iterations (default: all)"),
     ] = None,
     value: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[VALUE]...", help="For set (no default); several for a list"),
+        argument("[VALUE]...", "For set (no default); several for a list"),
     ] = None,
     user: Annotated[
         bool, typer.Option("--user", help="Change your own settings, for all repositories")

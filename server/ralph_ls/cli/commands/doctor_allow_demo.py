@@ -26,6 +26,7 @@ from ralph_ls.cli.flags import (
     profile_named,
 )
 from ralph_ls.cli.output import emit_document, emit_json, print_text
+from ralph_ls.cli.parameters import argument, option
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_nonprintable
 from ralph_ls.protocol.errors import NotAllowed, UsageError
@@ -143,11 +144,10 @@ def allow(
     yes: Annotated[bool, typer.Option("--yes", help="Approve without asking.")] = False,
     shown: Annotated[
         str | None,
-        typer.Option(
-            "--shown",
-            metavar="SHA256",
-            help="Approve only if `ralph allow --json` still shows this `sha256`.",
-            show_default="any",
+        option(
+            "SHA256",
+            "Approve only if `ralph allow --json` still shows this `sha256`.",
+            default="any",
         ),
     ] = None,
     as_json: Json = False,
@@ -207,9 +207,7 @@ def _require_consent(*, yes: bool) -> None:
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="DIR", help="An empty or new folder.", show_default="a temporary folder"
-        ),
+        argument("DIR", "An empty or new folder.", default="a temporary folder"),
     ] = None,
     no_run: Annotated[
         bool,

@@ -16,6 +16,7 @@ import typer
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_document, print_text, write_json
+from ralph_ls.cli.parameters import argument, option
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.verb_output import Archived, ArchivedFile
@@ -25,7 +26,7 @@ from ralph_ls.store.figures import read_statistics
 def archive(
     label: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Name of the archive.", show_default="the branch"),
+        option("NAME", "Name of the archive.", default="the branch"),
     ] = None,
     include_logs: Annotated[
         bool, typer.Option("--include-logs", help="Archive the logs too.")
@@ -88,10 +89,10 @@ if TYPE_CHECKING:
 
 OfRun = Annotated[
     str | None,
-    typer.Option(
-        metavar="RUN",
-        help="Only this run, by the beginning or end of its id in: ralph runs.",
-        show_default="all runs",
+    option(
+        "RUN",
+        "Only this run, by the beginning or end of its id in: ralph runs.",
+        default="all runs",
     ),
 ]
 
@@ -99,7 +100,7 @@ OfRun = Annotated[
 def export(
     output: Annotated[
         str | None,
-        typer.Option("--format", metavar="csv|json", help="Format.", show_default="csv"),
+        option("csv|json", "Format.", "--format", default="csv"),
     ] = None,
     run: OfRun = None,
     as_json: Json = False,
@@ -122,27 +123,15 @@ def export(
 def report(
     run: Annotated[
         str | None,
-        typer.Argument(
-            metavar="RUN", help="Beginning or end of the run's id.", show_default="the last run"
-        ),
+        argument("RUN", "Beginning or end of the run's id.", default="the last run"),
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="md|html",
-            help="Format.",
-            show_default="that of FILE, else md",
-        ),
+        option("md|html", "Format.", "--format", default="that of FILE, else md"),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            metavar="FILE",
-            help="Write to this file.",
-            show_default="standard output",
-        ),
+        option("FILE", "Write to this file.", default="standard output"),
     ] = None,
 ) -> None:
     """Write a one-page report about a run.

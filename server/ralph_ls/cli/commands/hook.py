@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from ralph_ls.cli.mcp_server import serve
+from ralph_ls.cli.parameters import argument
 from ralph_ls.cli.stop_hook import answer_stop
 from ralph_ls.protocol.errors import UsageError
 
 
 def hook_verb(
-    event: Annotated[str, typer.Argument(metavar="stop", help="The event: stop.")],
+    event: Annotated[str, argument("stop", "The event: stop.")],
 ) -> None:
     """Answer an agent's program that asks before its agent stops (a stop hook)."""
     if event != "stop":

@@ -36,6 +36,7 @@ from ralph_ls.cli.flags import (
     profile_named,
 )
 from ralph_ls.cli.output import emit_document, emit_json, print_text
+from ralph_ls.cli.parameters import option
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable, UsageError
@@ -64,50 +65,39 @@ def init(
     agent: AgentName = None,
     task: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="What the agent does first; - reads standard input.",
-            show_default="ask for it, on a terminal",
+        option(
+            "TEXT",
+            "What the agent does first; - reads standard input.",
+            default="ask for it, on a terminal",
         ),
     ] = None,
     template: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Start from a template, such as python-cli or bug-fix.",
-            show_default="none",
-        ),
+        option("NAME", "Start from a template, such as python-cli or bug-fix.", default="none"),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     max_cost: Annotated[
         float | None,
-        typer.Option(
+        option(
+            "DOLLARS",
+            "Limit of a run, in US dollars.",
             "--max-cost",
             "--max-cost-usd",
-            metavar="DOLLARS",
-            help="Limit of a run, in US dollars.",
-            show_default="no limit",
+            default="no limit",
         ),
     ] = None,
     max_time: Annotated[
         str | None,
-        typer.Option(
-            "--max-time",
-            metavar="TIME",
-            help="Limit of a run, such as 90m or 2h.",
-            show_default="no limit",
-        ),
+        option("TIME", "Limit of a run, such as 90m or 2h.", default="no limit"),
     ] = None,
     max_iterations: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Limit of a run.", show_default="from the profile"),
+        option("N", "Limit of a run.", default="from the profile", min=1),
     ] = None,
     branch: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Work on this branch; auto makes one for each run.",
-            show_default="the current one",
+        option(
+            "NAME", "Work on this branch; auto makes one for each run.", default="the current one"
         ),
     ] = None,
     advanced: Annotated[
@@ -115,46 +105,38 @@ def init(
     ] = False,
     profile: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROFILE",
-            help="spec, fixplan, stories, beads or issue.",
-            show_default="the one that fits, else fixplan",
+        option(
+            "PROFILE",
+            "spec, fixplan, stories, beads or issue.",
+            default="the one that fits, else fixplan",
         ),
     ] = None,
     plan: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Use this plan.", show_default="that of the profile"),
+        option("FILE", "Use this plan.", default="that of the profile"),
     ] = None,
     issue: Annotated[
         str | None,
-        typer.Option(
-            metavar="WHAT",
-            help="Work on this request: a file, or an issue such as owner/name#123.",
-            show_default="work on a plan",
+        option(
+            "WHAT",
+            "Work on this request: a file, or an issue such as owner/name#123.",
+            default="work on a plan",
         ),
     ] = None,
     item: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", help="Add a task, such as 'P0 Fix the login'; repeatable."),
+        option("TEXT", "Add a task, such as 'P0 Fix the login'; repeatable."),
     ] = None,
     description: Description = None,
     agent_command: AgentCommand = None,
     agent_prompt: AgentPrompt = None,
     timeout: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Limit of an iteration, 5m to 60m.",
-            show_default="from the profile",
-        ),
+        option("TIME", "Limit of an iteration, 5m to 60m.", default="from the profile"),
     ] = None,
     completion_phrase: Annotated[
         str | None,
-        typer.Option(
-            metavar="WORD",
-            help="What an agent promises when all is done.",
-            show_default="COMPLETE",
-        ),
+        option("WORD", "What an agent promises when all is done.", default="COMPLETE"),
     ] = None,
     from_existing: Annotated[
         bool, typer.Option("--from-existing", help="Use the settings of another tool.")

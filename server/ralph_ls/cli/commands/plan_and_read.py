@@ -16,6 +16,7 @@ import typer
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json, profile_named
 from ralph_ls.cli.output import emit_document, print_error, print_text
+from ralph_ls.cli.parameters import argument, option
 from ralph_ls.core.agent import output_parser
 from ralph_ls.core.agent.ignored_signals import (
     IgnoredSignal,
@@ -84,15 +85,15 @@ SHOWN_OVERLOOKED = 20
 def show_plan(
     file: Annotated[
         str | None,
-        typer.Argument(
-            metavar="PLAN",
-            help="The plan: a file, or the name of a feature or change.",
-            show_default="the plan of this repository",
+        argument(
+            "PLAN",
+            "The plan: a file, or the name of a feature or change.",
+            default="the plan of this repository",
         ),
     ] = None,
     plan: Annotated[
         str | None,
-        typer.Option("--plan", metavar="PLAN", help="The same as PLAN.", show_default="none"),
+        option("PLAN", "The same as PLAN.", default="none"),
     ] = None,
     all_plans: Annotated[
         bool, typer.Option("--all", help="List all plans here, with the progress of each.")
@@ -130,21 +131,15 @@ def show_plan(
 def read_output(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE", help="Output of an agent.", show_default="-, standard input"
-        ),
+        argument("FILE", "Output of an agent.", default="-, standard input"),
     ] = "-",
     agent: Annotated[
         str | None,
-        typer.Option(metavar="AGENT", help="The agent that printed it.", show_default="plain text"),
+        option("AGENT", "The agent that printed it.", default="plain text"),
     ] = None,
     profile: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROFILE",
-            help="The profile whose signals count.",
-            show_default="from the settings",
-        ),
+        option("PROFILE", "The profile whose signals count.", default="from the settings"),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from ralph_ls.cli.flags import Issue, Json, issue_overrides
 from ralph_ls.cli.output import emit_document, print_error
+from ralph_ls.cli.parameters import option
 from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
 from ralph_ls.core.suggestions import unknown
 from ralph_ls.core.views.model.control_chars import escape_control_chars
@@ -23,23 +24,19 @@ from ralph_ls.protocol.verb_output import PromptOutput
 def prompt_verb(
     mode: Annotated[
         str | None,
-        typer.Option(
-            metavar="build|plan|review|review-fix",
-            help="The prompt of this mode.",
-            show_default="the next one",
-        ),
+        option("build|plan|review|review-fix", "The prompt of this mode.", default="the next one"),
     ] = None,
     profile: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROFILE",
-            help="Use this profile: spec, fixplan, stories, beads or issue.",
-            show_default="from the settings",
+        option(
+            "PROFILE",
+            "Use this profile: spec, fixplan, stories, beads or issue.",
+            default="from the settings",
         ),
     ] = None,
     task: Annotated[
         str | None,
-        typer.Option(metavar="TASK", help="The prompt for this task.", show_default="the next one"),
+        option("TASK", "The prompt for this task.", default="the next one"),
     ] = None,
     issue: Issue = None,
     resume: Annotated[

@@ -18,6 +18,7 @@ import typer
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.output import emit_document, print_error, print_text
+from ralph_ls.cli.parameters import option
 from ralph_ls.core.loop.rules.health import bytes_words
 from ralph_ls.core.loop.rules.retention import (
     RunToPrune,
@@ -55,19 +56,14 @@ def prune_verb(
     ] = False,
     keep_days: Annotated[
         int | None,
-        typer.Option(
-            metavar="DAYS",
-            min=0,
-            help="Keep output for so many days.",
-            show_default="from the settings",
-        ),
+        option("DAYS", "Keep output for so many days.", default="from the settings", min=0),
     ] = None,
     max_bytes: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Keep at most so much output a work tree, such as '1 GB'.",
-            show_default="from the settings",
+        option(
+            "SIZE",
+            "Keep at most so much output a work tree, such as '1 GB'.",
+            default="from the settings",
         ),
     ] = None,
     dry_run: Annotated[

@@ -40,6 +40,7 @@ from ralph_ls.cli.flags import (
     lane_overrides,
     sandbox_overrides,
 )
+from ralph_ls.cli.parameters import argument, option
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
 from ralph_ls.protocol.config.config import FirstMode
@@ -49,53 +50,48 @@ from ralph_ls.store.run.launch import reporting_refusals
 
 Iterations = Annotated[
     int | None,
-    typer.Argument(
-        metavar="[N]",
-        parser=iteration_count,
-        help="Stop after N iterations.",
-        show_default="from the profile",
-    ),
+    argument("[N]", "Stop after N iterations.", default="from the profile", parser=iteration_count),
 ]
 Prompt = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "TEXT",
+        "Work on this, without a plan; - reads standard input.",
         "-p",
-        metavar="TEXT",
-        help="Work on this, without a plan; - reads standard input.",
-        show_default="work on the plan",
+        default="work on the plan",
     ),
 ]
 PromptFile = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "FILE",
+        "Work on the text of this file, without a plan.",
         "--prompt",
-        metavar="FILE",
-        help="Work on the text of this file, without a plan.",
-        show_default="work on the plan",
+        default="work on the plan",
     ),
 ]
 Agent = Annotated[
     str | None,
-    typer.Option(
-        metavar="AGENT",
-        help="Use this agent, such as claude or codex, or one from [agents].",
-        show_default="from the settings",
+    option(
+        "AGENT",
+        "Use this agent, such as claude or codex, or one from [agents].",
+        default="from the settings",
     ),
 ]
 AgentCommand = Annotated[
     str | None,
-    typer.Option(
-        metavar="COMMAND",
-        help="Use any program as the agent; quoted as in a shell, but no shell runs it.",
-        show_default="none",
+    option(
+        "COMMAND",
+        "Use any program as the agent; quoted as in a shell, but no shell runs it.",
+        default="none",
     ),
 ]
 PlanPath = Annotated[
     str | None,
-    typer.Option(
-        metavar="PLAN",
-        help="Use this plan: a file, or the name of a feature or change.",
-        show_default="the one that is found",
+    option(
+        "PLAN",
+        "Use this plan: a file, or the name of a feature or change.",
+        default="the one that is found",
     ),
 ]
 Detach = Annotated[bool, typer.Option("--detach", help="Run in the background.")]
@@ -116,23 +112,21 @@ def run_verb(
     issue: Issue = None,
     mode: Annotated[
         str | None,
-        typer.Option(
-            metavar="build|plan",
-            help="Start with this mode; plan rewrites the plan first.",
-            show_default="build",
+        option(
+            "build|plan", "Start with this mode; plan rewrites the plan first.", default="build"
         ),
     ] = None,
     task: Annotated[
         str | None,
-        typer.Option(metavar="TASK", help="Work only on this task.", show_default="all tasks"),
+        option("TASK", "Work only on this task.", default="all tasks"),
     ] = None,
     max_stuck: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            "Stop after N iterations in a row without a commit.",
+            default="from the profile",
             min=1,
-            help="Stop after N iterations in a row without a commit.",
-            show_default="from the profile",
         ),
     ] = None,
     skip_review: Annotated[
@@ -140,10 +134,8 @@ def run_verb(
     ] = False,
     timeout: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Stop an iteration after this time, such as 30m.",
-            show_default="from the profile",
+        option(
+            "TIME", "Stop an iteration after this time, such as 30m.", default="from the profile"
         ),
     ] = None,
     max_iterations: MaxIterations = None,
@@ -155,27 +147,25 @@ def run_verb(
     allow_unmetered: AllowUnmetered = False,
     branch: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Work on this branch; auto makes one for the task.",
-            show_default="the current one",
+        option(
+            "NAME", "Work on this branch; auto makes one for the task.", default="the current one"
         ),
     ] = None,
     parallel: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            "Work on N tasks at once, each in a separate work tree.",
+            default="from the settings, else 1",
             min=1,
-            help="Work on N tasks at once, each in a separate work tree.",
-            show_default="from the settings, else 1",
         ),
     ] = None,
     onto: Annotated[
         str | None,
-        typer.Option(
-            metavar="BRANCH",
-            help="With --parallel: merge the tasks into this branch.",
-            show_default="ralph/session-RUN",
+        option(
+            "BRANCH",
+            "With --parallel: merge the tasks into this branch.",
+            default="ralph/session-RUN",
         ),
     ] = None,
     direct: Annotated[
@@ -192,20 +182,11 @@ def run_verb(
     no_network: NoNetwork = False,
     on_halt: Annotated[
         str | None,
-        typer.Option(
-            metavar="exit|wait",
-            help="End or wait when the run needs you.",
-            show_default="from the settings",
-        ),
+        option("exit|wait", "End or wait when the run needs you.", default="from the settings"),
     ] = None,
     review_every: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Pause for your review after every N iterations.",
-            show_default="never",
-        ),
+        option("N", "Pause for your review after every N iterations.", default="never", min=1),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the last run.")] = False,
     take_all: Annotated[
@@ -297,10 +278,10 @@ def replan_verb(
     n: Iterations = None,
     profile: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROFILE",
-            help="Use this profile: spec or fixplan.",
-            show_default="from the settings, else detected",
+        option(
+            "PROFILE",
+            "Use this profile: spec or fixplan.",
+            default="from the settings, else detected",
         ),
     ] = None,
     agent: Agent = None,

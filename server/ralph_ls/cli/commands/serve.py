@@ -9,6 +9,7 @@ import typer
 
 from ralph_ls.cli import language_server
 from ralph_ls.cli.language_server import DEFAULT_LEVEL, LEVELS
+from ralph_ls.cli.parameters import option
 from ralph_ls.protocol.errors import UsageError
 
 
@@ -19,42 +20,23 @@ def serve_verb(
     ] = True,
     pipe: Annotated[
         Path | None,
-        typer.Option(
-            "--pipe",
-            metavar="PATH",
-            help="Connect to the editor's socket file.",
-            show_default="none",
-        ),
+        option("PATH", "Connect to the editor's socket file.", default="none"),
     ] = None,
     port: Annotated[
         str | None,
-        typer.Option(
-            "--socket",
-            metavar="PORT",
-            help="Connect to the editor's port on this machine.",
-            show_default="none",
-        ),
+        option("PORT", "Connect to the editor's port on this machine.", "--socket", default="none"),
     ] = None,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Refuse requests that start or change anything.")
     ] = False,
     log_file: Annotated[
         Path | None,
-        typer.Option(
-            "--log-file", metavar="FILE", help="Log to this file.", show_default="standard error"
-        ),
+        option("FILE", "Log to this file.", default="standard error"),
     ] = None,
-    log_level: Annotated[
-        str, typer.Option("--log-level", metavar="LEVEL", help=f"One of {', '.join(LEVELS)}.")
-    ] = DEFAULT_LEVEL,
+    log_level: Annotated[str, option("LEVEL", f"One of {', '.join(LEVELS)}.")] = DEFAULT_LEVEL,
     client: Annotated[
         str | None,
-        typer.Option(
-            "--clientProcessId",
-            metavar="PID",
-            help="Also end when this process ends.",
-            show_default="none",
-        ),
+        option("PID", "Also end when this process ends.", "--clientProcessId", default="none"),
     ] = None,
     tcp: Annotated[
         str | None,

@@ -16,10 +16,9 @@ from datetime import date, time
 from itertools import chain, count
 from typing import Annotated, Any, BinaryIO
 
-import typer
-
 from ralph_ls.cli.flags import Json, profile_named
 from ralph_ls.cli.output import emit_document, print_error, print_text
+from ralph_ls.cli.parameters import argument, option
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.replay.driver import SimulatedIteration, to_json
 from ralph_ls.core.replay.journal import simulate_journal
@@ -81,22 +80,22 @@ _NARROWEST = 20
 def simulate(
     trace: Annotated[
         str,
-        typer.Argument(metavar="TRACE", help="A trace or a journal file; - is standard input."),
+        argument("TRACE", "A trace or a journal file; - is standard input."),
     ],
     profile: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROFILE",
-            help="Use the settings of this profile.",
-            show_default="those of the journal, else of fixplan",
+        option(
+            "PROFILE",
+            "Use the settings of this profile.",
+            default="those of the journal, else of fixplan",
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "KEY=VALUE",
+            "Change a setting, such as breaker.no_progress_open=5; repeatable.",
             "--set",
-            metavar="KEY=VALUE",
-            help="Change a setting, such as breaker.no_progress_open=5; repeatable.",
         ),
     ] = None,
     as_json: Json = False,

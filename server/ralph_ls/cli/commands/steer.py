@@ -18,6 +18,7 @@ from ralph_ls.cli.commands.start_run import run_detached
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.output import print_text, write_json
+from ralph_ls.cli.parameters import argument, option
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.errors import NoEngine, UsageError
 from ralph_ls.protocol.run import commands as orders
@@ -35,17 +36,11 @@ Continue = Annotated[
         help="Continue the run if it is not running; asks if neither is given.",
     ),
 ]
-Text = Annotated[
-    list[str], typer.Argument(metavar="TEXT...", help="The text; quotes are optional.")
-]
+Text = Annotated[list[str], argument("TEXT...", "The text; quotes are optional.")]
 
 OptionalText = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="TEXT...",
-        help="The answer; quotes are optional.",
-        show_default="asks on a terminal",
-    ),
+    argument("TEXT...", "The answer; quotes are optional.", default="asks on a terminal"),
 ]
 
 REJECTED = 1
@@ -80,11 +75,7 @@ def reset(go_on: Continue = None, as_json: Json = False) -> None:
 def overrule(
     task: Annotated[
         str | None,
-        typer.Argument(
-            metavar="TASK",
-            help="Only this task, by its id.",
-            show_default="all that the judge requests",
-        ),
+        argument("TASK", "Only this task, by its id.", default="all that the judge requests"),
     ] = None,
     go_on: Continue = None,
     as_json: Json = False,
@@ -215,9 +206,7 @@ def _words(text: list[str]) -> str:
 
 TaskArgument = Annotated[
     str | None,
-    typer.Argument(
-        metavar="TASK", help="Id of the task, as in: ralph plan.", show_default="asks on a terminal"
-    ),
+    argument("TASK", "Id of the task, as in: ralph plan.", default="asks on a terminal"),
 ]
 
 
@@ -273,25 +262,15 @@ SHOWN = 20
 def rollback(
     count: Annotated[
         int | None,
-        typer.Argument(
-            metavar="N", min=1, help="Undo so many iterations.", show_default="none; see --before"
-        ),
+        argument("N", "Undo so many iterations.", default="none; see --before", min=1),
     ] = None,
     before: Annotated[
         int | None,
-        typer.Option(
-            "--before",
-            metavar="START",
-            min=1,
-            help="Undo everything from this start on, instead of N.",
-            show_default="none",
-        ),
+        option("START", "Undo everything from this start on, instead of N.", default="none", min=1),
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(
-            metavar="RUN", help="Undo iterations of this run.", show_default="the last run"
-        ),
+        option("RUN", "Undo iterations of this run.", default="the last run"),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Also undo commits that no iteration made.")

@@ -27,6 +27,7 @@ from ralph_ls.cli.flags import (
     profile_named,
 )
 from ralph_ls.cli.output import emit_document, emit_json, print_text
+from ralph_ls.cli.parameters import option
 from ralph_ls.core.prompt.proposal import HEADINGS
 from ralph_ls.protocol.config.config import CONFIG_FILE, ProfileName
 from ralph_ls.protocol.errors import UsageError
@@ -139,17 +140,11 @@ def propose_plan(
     description: Description = None,
     template: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Give the tasks of a template as an example.",
-            show_default="no example",
-        ),
+        option("NAME", "Give the tasks of a template as an example.", default="no example"),
     ] = None,
     profile: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROFILE", help="The profile of the plan.", show_default="from the settings"
-        ),
+        option("PROFILE", "The profile of the plan.", default="from the settings"),
     ] = None,
     agent: AgentName = None,
     agent_command: AgentCommand = None,

@@ -115,16 +115,12 @@ def simulate_journal(
     piece: _IterationSlice | None = next(chapters)
     while piece is not None and not driver.is_over:
         following = next(chapters, None)
-        if piece.started is None:
-            _set_out(driver, piece, policy)
-        else:
-            iteration = driver.last_iteration()
-            driver.advance(piece.moments[0].passed)
-            if not driver.begin(_prepared(driver, piece.started)):
-                break
-            if iteration is not None:
-                yield iteration
-                n_reported = iteration.iteration
+        iteration = None if piece.started is None else driver.last_iteration()
+        if not _begin(driver, piece, policy):
+            break
+        if iteration is not None:
+            yield iteration
+            n_reported = iteration.iteration
         _replay(driver, piece, following, policy)
         if following is None:
             _prepare_again(driver, piece)
@@ -132,6 +128,15 @@ def simulate_journal(
     last = driver.last_iteration()
     if last is not None and (last.iteration > n_reported or last.verdict is not None):
         yield last
+
+
+def _begin(driver: ReplayDriver, piece: _IterationSlice, policy: ReplayPolicy) -> bool:
+    """Begin the run or an iteration of it; False where the run ends instead."""
+    if piece.started is None:
+        _set_out(driver, piece, policy)
+        return True
+    driver.advance(piece.moments[0].passed)
+    return driver.begin(_prepared(driver, piece.started))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

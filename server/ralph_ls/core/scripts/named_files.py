@@ -358,13 +358,20 @@ def _without_start(words: Sequence[ShellWord]) -> Iterator[ShellWord]:
 def _value_of(words: Sequence[ShellWord], flags: Sequence[str]) -> ShellWord | None:
     """The value of the first of these flags, separate or joined."""
     for at, word in enumerate(words):
-        first = word[0].text if word else ""
         if literal_text(word) in flags:
-            return words[at + 1] if at + 1 < len(words) else None
-        for flag in flags:
-            joined = flag if not flag.startswith("--") else f"{flag}="
-            if first.startswith(joined):
-                return (ShellPart(first.removeprefix(joined)), *word[1:])
+            return next(iter(words[at + 1 :]), None)
+        if joined := _joined_value(word, flags):
+            return joined
+    return None
+
+
+def _joined_value(word: ShellWord, flags: Sequence[str]) -> ShellWord | None:
+    """The value that a word joins to one of these flags, as in ``--file=x`` and ``-fx``."""
+    first = word[0].text if word else ""
+    for flag in flags:
+        joined = f"{flag}=" if flag.startswith("--") else flag
+        if first.startswith(joined):
+            return (ShellPart(first.removeprefix(joined)), *word[1:])
     return None
 
 

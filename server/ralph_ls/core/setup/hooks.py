@@ -106,14 +106,21 @@ def with_stop_hook(text: str, place: HookPlace, command: str) -> MergedHooks:
         return _put(text, root, found.node, f'"{place.event}": [{{}}]', entry)
     if event.node.items is None:
         return _cannot(text, f"hooks.{place.event} is not a list", event.start)
-    known = list(_command_nodes(event.node))
+    return _replace_or_add(text, root, event.node, command, entry)
+
+
+def _replace_or_add(
+    text: str, root: JsonNode, hooks: JsonNode, command: str, entry: HookEntry
+) -> MergedHooks:
+    """The settings with the hook exactly once in the list of its event."""
+    known = list(_command_nodes(hooks))
     ours = [one for one in known if words_of_hook(str(one.scalar)) is not None]
     if ours:
         return MergedHooks(text=_with_command(text, ours, command))
     if any(HOOK_COMMAND in str(one.scalar) for one in known):
         # A hook command that the user wrapped in another one.
         return MergedHooks(text=text)
-    return _put(text, root, event.node, "{}", entry)
+    return _put(text, root, hooks, "{}", entry)
 
 
 def _entry(place: HookPlace, command: str) -> HookEntry:

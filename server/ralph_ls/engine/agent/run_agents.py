@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from ralph_ls.core.agent.tools import writing_commands
@@ -132,13 +133,12 @@ def require_metered(settings: LoadedSettings, agents: Mapping[str, Agent]) -> No
     config = settings.config
     if config.allow_unmetered:
         return
-    limits = [one for one in (*_OF_TOKENS, *_OF_COST) if getattr(config, one[0]) is not None]
-    for key, flag in limits:
+    for (key, flag), (name, agent) in product((*_OF_TOKENS, *_OF_COST), agents.items()):
         is_cost = (key, flag) in _OF_COST
-        for name, agent in agents.items():
-            if metering_of(config, name, agent, is_cost=is_cost) is Metering.NEVER:
-                cls = UsageError if key in settings.overrides else ConfigError
-                raise cls(_unmetered(agent, flag if cls is UsageError else key, is_cost=is_cost))
+        is_limited = getattr(config, key) is not None
+        if is_limited and metering_of(config, name, agent, is_cost=is_cost) is Metering.NEVER:
+            cls = UsageError if key in settings.overrides else ConfigError
+            raise cls(_unmetered(agent, flag if cls is UsageError else key, is_cost=is_cost))
 
 
 def metering_of(config: Config, name: str, agent: Agent, *, is_cost: bool) -> Metering:

@@ -12,6 +12,7 @@ be found out is no repetition. Whether a change is progress is the core's to say
 
 from __future__ import annotations
 
+import contextlib
 import stat
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -148,25 +149,23 @@ def _changed(
     for path in differing.keys() | before.dirty.keys() | after.dirty.keys():
         if own.covers(path):
             continue
-        was = before.dirty.get(path)
-        value = after.dirty.get(path)
-        committed = differing.get(path)
+        was, value, committed = before.dirty.get(path), after.dirty.get(path), differing.get(path)
         match was, value, committed:
             case None, None, _:
-                yield path
+                differs = True
             case None, _, None:
-                yield path
+                differs = True
             case None, _, (committed_before, _):
-                if value != committed_before:
-                    yield path
+                differs = value != committed_before
             case _, None, _:
                 # Clean now: committed as it was, restored, or changed and committed.
                 now = None if committed is None else committed[1]
-                if was not in (now, _value_on_disk(root / path, str(was), after, own.inside(path))):
-                    yield path
+                on_disk = _value_on_disk(root / path, str(was), after, own.inside(path))
+                differs = was not in (now, on_disk)
             case _:
-                if was != value:
-                    yield path
+                differs = was != value
+        if differs:
+            yield path
 
 
 def _value_on_disk(path: Path, was: str, after: Baseline, own: LoopFiles) -> str:
@@ -195,25 +194,37 @@ def _nested_commits(
         place = repository_at(root / path)
         if place is None or own.covers(path):
             continue
-        try:
+        # A repository that was broken meanwhile changes the tree around it, no more.
+        with contextlib.suppress(RalphError):
+            old = before.nested_heads.get(path) or _linked(root, before.head, path)
             new = after.nested_heads.get(path)
             if new is None:
                 new = read_head(place.git_dir, place.common_dir).commit
-            old = before.nested_heads.get(path) or _linked(root, before.head, path)
-            if new and new != old:
-                inside = own.inside(path)
-                commits += commits_between(
-                    place.root,
-                    old,
-                    new,
-                    counts=lambda name, inside=inside: not inside.covers(name),  # type: ignore[misc]
-                    is_persons=is_persons,
-                    repository=path,
-                )
-        except RalphError:
-            # A repository that was broken meanwhile changes the tree around it, no more.
-            continue
+            commits += _commits_inside(place.root, path, old, new, own=own, is_persons=is_persons)
     return commits
+
+
+def _commits_inside(
+    folder: Path,
+    path: str,
+    old: str | None,
+    new: str | None,
+    *,
+    own: LoopFiles,
+    is_persons: IsUserCommit,
+) -> Sequence[CommitPaths]:
+    """The commits that the repository at a path of the tree got."""
+    if not new or new == old:
+        return ()
+    inside = own.inside(path)
+    return commits_between(
+        folder,
+        old,
+        new,
+        counts=lambda name: not inside.covers(name),
+        is_persons=is_persons,
+        repository=path,
+    )
 
 
 def _linked(root: Path, commit: str | None, path: str) -> str | None:

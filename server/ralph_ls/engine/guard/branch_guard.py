@@ -159,10 +159,15 @@ class BranchGuard:
                 why = str(error)
                 break
             self._made |= {made}
-            paths = self._reported_paths(ours)
-            whole = tuple(replace(one, commit=made) if one.path in paths else one for one in whole)
-            return self._outcome(commits, whole, found, made, "")
+            return self._outcome(commits, self._committed(whole, ours, made), found, made, "")
         return self._outcome(commits, _joined(reverted, found), found, None, why)
+
+    def _committed(
+        self, whole: tuple[RevertedChange, ...], ours: Sequence[_Finding], made: str
+    ) -> tuple[RevertedChange, ...]:
+        """The restored changes, those with the commit that are in it."""
+        paths = self._reported_paths(ours)
+        return tuple(replace(one, commit=made) if one.path in paths else one for one in whole)
 
     def _commit(
         self, start: int, head: str, found: Sequence[_Finding], whole: Sequence[RevertedChange]

@@ -225,7 +225,7 @@ class Guard:
             guarded, watched = self._guarded(before, data, watched, settled)
             if not guarded.offences:
                 return GuardRestoration(notices=guarded.notices), replace(fresh, seen=watched)
-            if b"\0" in data and b"\0" not in before:
+            if _became_binary(before, data):
                 # Tasks inserted into binary data would be a plan that no start accepts.
                 return self._as_before(keeper, fresh, before)
             try:
@@ -429,3 +429,7 @@ def _drops_own(guarded: GuardedPlan, seen: WatchedIteration) -> bool:
         one.task.id for one in guarded.offences if one.what is Forbidden.DROPPED and one.task
     }
     return seen.task is not None and seen.task.id in dropped
+
+
+def _became_binary(before: bytes, after: bytes) -> bool:
+    return b"\0" in after and b"\0" not in before

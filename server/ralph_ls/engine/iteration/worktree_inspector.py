@@ -274,24 +274,20 @@ class WorktreeInspector:
         if head.branch == base.branch and is_ancestor(place.root, base.head, head.commit):
             since = None
         found = self._made(base.head, head.commit, since=since, descent=descent)
-        later: frozenset[str] = frozenset()
+        after: Sequence[CommitPaths] = ()
         if left_at is not None and left_at != head.commit:
             after = self._made(left_at, head.commit, since=None, descent=None)
-            later = frozenset(one.seen.hash for one in after)
-        if until is not None:
-            later |= {one.seen.hash for one in found if one.made_at > until}
+        recent = [one for one in found if until is not None and one.made_at > until]
+        later = frozenset(one.seen.hash for one in (*after, *recent))
         ours = self._restorations.hashes()
         owned = owners_of(found, descent, place.common_dir / "objects")
         doubtful = [one.seen.hash for owner, one in owned if owner is not CommitOwner.AGENT]
         own = self._made_before(doubtful, run) - later
-        owned = [
-            (CommitOwner.AGENT if one.seen.hash in own else owner, one) for owner, one in owned
-        ]
         return IterationCommits(
             base=base.head,
             head=head.commit,
             made=tuple(
-                (CommitOwner.USER if one.seen.hash in later else owner, one)
+                (_owner(one.seen.hash, owner, own=own, later=later), one)
                 for owner, one in owned
                 if one.seen.hash not in ours
             ),
@@ -433,3 +429,12 @@ def emit_user_commits(found: Changes) -> tuple[Notice, ...]:
     shown = some_of([f"{commit.hash[:7]} {commit.subject}" for commit in commits], SHOWN_COMMITS)
     message = f"you committed while the agent worked, which is not its progress: {shown}"
     return (Notice(code="person-committed", message=message),)
+
+
+def _owner(
+    commit: str, owner: CommitOwner, *, own: Collection[str], later: Collection[str]
+) -> CommitOwner:
+    """Whose a commit is: the agent's if it is among ``own``, the user's if it is ``later``."""
+    if commit in later:
+        return CommitOwner.USER
+    return CommitOwner.AGENT if commit in own else owner

@@ -296,6 +296,9 @@ class _Hunt:
             for below in find_below(process.pid):
                 self._kept.setdefault(below, "")
 
+    def _in_group(self, processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+        return [process for process in processes if _group_of(process.pid) == self._group]
+
     def signal(self, processes: list[psutil.Process], *, force: bool) -> None:
         """Terminate or kill them; the group at once, before one can react to another's end."""
         if sys.platform == "win32":
@@ -303,8 +306,8 @@ class _Hunt:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
             return
-        members = [process for process in processes if _group_of(process.pid) == self._group]
-        if any(_group_of(process.pid) == self._group for process in self._kept):
+        members = self._in_group(processes)
+        if self._in_group(self._kept):
             # A daemon that is kept has stayed in the group: each of the others by itself.
             members = []
         # A stopped process takes a TERM only after a CONT.

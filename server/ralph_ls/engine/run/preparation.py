@@ -132,6 +132,7 @@ def prepare_start(
     require_no_engine(found, state, resume=request.resume)
     orphans, problem = end_earlier_processes(found, worktree, request.environment, clock)
     earlier = _earlier_run(worktree, state) if request.resume else None
+    home = earlier[0] if earlier else state
     overrides = {**(earlier[1].overrides if earlier else {}), **_given(request.overrides)}
     _require_whole(overrides)
     settings, kept = _settings(request, worktree.root, overrides, earlier[1] if earlier else None)
@@ -142,7 +143,7 @@ def prepare_start(
     require_deliverable(worktree, config)
     agents, sandbox = (
         _agents(settings, request.environment, worktree),
-        prepare_sandbox(settings, worktree, earlier[0] if earlier else state, request.environment),
+        prepare_sandbox(settings, worktree, home, request.environment),
     )
     redactor = Redactor(
         secrets={
@@ -157,9 +158,7 @@ def prepare_start(
     config = settings.config
     run = earlier[1].run if earlier else request.run_id or new_run_id(clock.now())
     project = (
-        open_project(worktree.root, earlier[0] if earlier else state, redactor.redact)
-        if keeps_project_state(config)
-        else None
+        open_project(worktree.root, home, redactor.redact) if keeps_project_state(config) else None
     )
     archived: tuple[list[Notice], tuple[str, ...]] = ([], ())
     if not earlier:
@@ -167,9 +166,9 @@ def prepare_start(
         archived = archive_progress(worktree.root, config, clock.local().date())
     workspace = Workspace(
         worktree=worktree,
-        state=earlier[0] if earlier else state,
+        state=home,
         run=run,
-        files=(earlier[0] if earlier else state).run(run),
+        files=home.run(run),
         config=config,
         agent=agents[config.agent],
         agents=agents,

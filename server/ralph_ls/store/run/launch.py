@@ -291,15 +291,17 @@ def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
     for key, flag in REPEATED.items():
         arguments += [word for value in overrides.get(key) or () for word in (flag, str(value))]
     table = overrides.get("agents.command")
+    if table is None:
+        return arguments + _flags_of(overrides)
     # A command takes the place of an agent that is known by name.
-    values = overrides if table is None else {**overrides, "agent": None}
-    for key, flag in FLAGS.items():
-        if values.get(key) not in {None, ""}:
-            arguments += [flag, str(values[key])]
-    if table is not None:
-        arguments += ["--agent-command", shlex.join(table["argv"])]
-        arguments += ["--agent-prompt", table["prompt"]]
-    return arguments
+    arguments += _flags_of({**overrides, "agent": None})
+    command = shlex.join(table["argv"])
+    return [*arguments, "--agent-command", command, "--agent-prompt", table["prompt"]]
+
+
+def _flags_of(overrides: Mapping[str, Any]) -> list[str]:
+    given = [(flag, overrides.get(key)) for key, flag in FLAGS.items()]
+    return [word for flag, value in given if value not in {None, ""} for word in (flag, str(value))]
 
 
 @contextmanager

@@ -92,10 +92,8 @@ class RunFollower(Follower[RunItem]):
             if isinstance(event, AgentExited | IterationEnded | RunEnded):
                 # The output of an agent that had ended before is not shown.
                 if is_new and self._tails:
-                    if events:
-                        yield events
+                    yield from self._before_end(events)
                     events = []
-                    yield from self._read_output()
                 self._tails = ()
             if isinstance(event, AgentStarted) and self._output:
                 self._open_tails(event)
@@ -103,6 +101,12 @@ class RunFollower(Follower[RunItem]):
                 events.append(event)
         if events:
             yield events
+
+    def _before_end(self, events: list[RunItem]) -> Iterator[list[RunItem]]:
+        """Events before the end of an agent, and the rest of its output."""
+        if events:
+            yield events
+        yield from self._read_output()
 
     def _open_tails(self, event: AgentStarted) -> None:
         files, tails = self._files, list[tuple[str, _Source]]()

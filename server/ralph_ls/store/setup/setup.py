@@ -385,22 +385,22 @@ def _allow_given(
     settings = load_settings(worktree.root, {}, {})
     claims = trust.claims_of(worktree.root, settings.config, settings.from_file)
     written = {file.path for file in planned.files if file.action is SetupFileAction.CREATE}
-    given = [
-        claim
-        for claim in claims
-        if (order.agent_command and claim.agent == "command") or claim.key in written
-    ]
+    given = {one.key: one for one in claims if one.key in written or _is_agent_of(order, one)}
     if given:
-        keys = {claim.key for claim in given}
-        kept = [claim for claim in before if claim.key not in keys]
+        kept = [claim for claim in before if claim.key not in given]
         try:
             require_own_trust(state, "approving what was set up")
         except FromInside as error:
             return (error.message,)
-        trust.allow(state, worktree.root, [*kept, *given])
+        trust.allow(state, worktree.root, [*kept, *given.values()])
     needed = trust.claims_of_run(claims, planned.config, ())
     missing = trust.unapproved_claims(state, needed)
     if not missing:
         return ()
     names = ", ".join(claim.key for claim in missing)
     return (f"before a run, review what this repository wants to run ({names}): ralph allow",)
+
+
+def _is_agent_of(order: SetupParams, claim: trust.Claim) -> bool:
+    """Whether a claim is the program that the user named as the agent."""
+    return bool(order.agent_command) and claim.agent == "command"

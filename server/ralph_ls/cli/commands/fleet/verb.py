@@ -9,6 +9,7 @@ import typer
 
 from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.fleet_context import FleetContext, WorkerOptions
+from ralph_ls.cli.parameters import argument, option
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import UsageError
 
@@ -23,34 +24,29 @@ ACTIONS = (
 def fleet_verb(
     action: Annotated[
         str,
-        typer.Argument(
-            metavar="[ACTION]",
-            help="add, allow, list, run, worker, status, logs, answer, retry, stop, drain, "
+        argument(
+            "[ACTION]",
+            "add, allow, list, run, worker, status, logs, answer, retry, stop, drain, "
             "publish or migrate.",
-            show_default="status",
+            default="status",
         ),
     ] = "status",
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[WORDS]...",
-            help="What it is about: a folder or URL, a repository, a task, an answer.",
-            show_default="none",
+        argument(
+            "[WORDS]...",
+            "What it is about: a folder or URL, a repository, a task, an answer.",
+            default="none",
         ),
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option(
-            "--file", metavar="FILE", help="The fleet's file.", show_default="yours, fleet.toml"
-        ),
+        option("FILE", "The fleet's file.", default="yours, fleet.toml"),
     ] = None,
     database: Annotated[
         str | None,
-        typer.Option(
-            "--database",
-            metavar="URL",
-            help="Postgres database that the workers share.",
-            show_default="from the file, else SQLite",
+        option(
+            "URL", "Postgres database that the workers share.", default="from the file, else SQLite"
         ),
     ] = None,
     until_done: Annotated[
@@ -61,25 +57,18 @@ def fleet_verb(
     ] = False,
     name: Annotated[
         str | None,
-        typer.Option(
-            "--name", metavar="NAME", help="Name of an added repository.", show_default="its folder"
-        ),
+        option("NAME", "Name of an added repository.", default="its folder"),
     ] = None,
     push: Annotated[
         bool, typer.Option("--push", help="Allow pushing to the URL that is added.")
     ] = False,
     label: Annotated[
         list[str] | None,
-        typer.Option("--label", metavar="LABEL", help="What this worker has; repeatable."),
+        option("LABEL", "What this worker has; repeatable."),
     ] = None,
     lanes: Annotated[
         int | None,
-        typer.Option(
-            "--lanes",
-            metavar="N",
-            help="With run: tasks at a time on each worker.",
-            show_default="from the file",
-        ),
+        option("N", "With run: tasks at a time on each worker.", default="from the file"),
     ] = None,
     yes: Yes = False,
     as_json: Json = False,

@@ -17,6 +17,7 @@ from ralph_ls.cli.commands.lessons.place import lines_of_lesson, settings_here
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import AgentCommand, AgentPrompt, Json, agent_words
 from ralph_ls.cli.output import print_text, write_json
+from ralph_ls.cli.parameters import option
 from ralph_ls.core.lessons.distil import distil, source_words
 from ralph_ls.core.lessons.lesson import Lesson
 from ralph_ls.core.plurals import count_of, some_of
@@ -60,17 +61,10 @@ SHOWN = 5
 
 
 def learn_verb(
-    runs: Annotated[
-        int, typer.Option("--runs", min=1, metavar="N", help="Read the N newest runs.")
-    ] = MOST_RUNS,
+    runs: Annotated[int, option("N", "Read the N newest runs.", min=1)] = MOST_RUNS,
     agent: Annotated[
         str | None,
-        typer.Option(
-            "--agent",
-            metavar="NAME",
-            help="Have this agent propose lessons too.",
-            show_default="no agent",
-        ),
+        option("NAME", "Have this agent propose lessons too.", default="no agent"),
     ] = None,
     agent_command: AgentCommand = None,
     agent_prompt: AgentPrompt = None,

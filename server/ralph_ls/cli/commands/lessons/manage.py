@@ -16,6 +16,7 @@ import typer
 from ralph_ls.cli.commands.lessons.place import lessons_here, lines_of_lesson, settings_here
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_document, print_text, write_json
+from ralph_ls.cli.parameters import argument, option
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import RalphError, UsageError
@@ -44,49 +45,34 @@ HEADINGS = {
 def lessons_verb(
     action: Annotated[
         str,
-        typer.Argument(
-            metavar="[ORDER]",
-            help="list, show, accept, reject, remove, export or import.",
-            show_default="list",
+        argument(
+            "[ORDER]", "list, show, accept, reject, remove, export or import.", default="list"
         ),
     ] = "list",
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="ID...", help="Ids of lessons, or a file to import.", show_default="none"
-        ),
+        argument("ID...", "Ids of lessons, or a file to import.", default="none"),
     ] = None,
     scope: Annotated[
         str | None,
-        typer.Option(
-            "--scope",
-            metavar="SCOPE",
-            help="Accept it for repository, language, framework or everywhere.",
-            show_default="as proposed",
+        option(
+            "SCOPE",
+            "Accept it for repository, language, framework or everywhere.",
+            default="as proposed",
         ),
     ] = None,
     match: Annotated[
         list[str] | None,
-        typer.Option("--match", metavar="NAME", help="Language or framework; repeatable."),
+        option("NAME", "Language or framework; repeatable."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            metavar="FILE",
-            help="Export to this file.",
-            show_default="standard output",
-        ),
+        option("FILE", "Export to this file.", default="standard output"),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Accept without asking.")] = False,
     shown: Annotated[
         str | None,
-        typer.Option(
-            "--shown",
-            metavar="SHA256",
-            help="Accept only if the file still has this `sha256`.",
-            show_default="any",
-        ),
+        option("SHA256", "Accept only if the file still has this `sha256`.", default="any"),
     ] = None,
     as_json: Json = False,
 ) -> None:

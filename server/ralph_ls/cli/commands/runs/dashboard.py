@@ -15,6 +15,7 @@ import typer
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_text, write_json
+from ralph_ls.cli.parameters import option
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.store.layout import StateFolder, Worktree, state_root
@@ -30,11 +31,8 @@ NAME = "dashboard.html"
 def dashboard_verb(
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            metavar="FILE",
-            help="Write the page to this file, and do not open it.",
-            show_default="the state folder",
+        option(
+            "FILE", "Write the page to this file, and do not open it.", default="the state folder"
         ),
     ] = None,
     everywhere: Annotated[
@@ -47,18 +45,11 @@ def dashboard_verb(
     ] = False,
     port: Annotated[
         int | None,
-        typer.Option(
-            "--port", metavar="PORT", help="Port for --serve.", show_default="any that is free"
-        ),
+        option("PORT", "Port for --serve.", default="any that is free"),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow-host",
-            metavar="NAME",
-            help="Host name of your tunnel, for --serve.",
-            show_default="localhost",
-        ),
+        option("NAME", "Host name of your tunnel, for --serve.", default="localhost"),
     ] = None,
     as_json: Json = False,
 ) -> None:

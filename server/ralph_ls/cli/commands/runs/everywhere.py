@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_table, print_text, write_json
+from ralph_ls.cli.parameters import argument
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
@@ -119,22 +118,14 @@ LONGEST_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def inbox_verb(
-    action: Annotated[
-        str, typer.Argument(metavar="[list|answer]", help="What to do.", show_default="list")
-    ] = "list",
+    action: Annotated[str, argument("[list|answer]", "What to do.", default="list")] = "list",
     number: Annotated[
         int | None,
-        typer.Argument(
-            metavar="[N]", help="Number of the question in the list.", show_default="none"
-        ),
+        argument("[N]", "Number of the question in the list.", default="none"),
     ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[TEXT]...",
-            help="The answer, or the number of an option.",
-            show_default="none",
-        ),
+        argument("[TEXT]...", "The answer, or the number of an option.", default="none"),
     ] = None,
     as_json: Json = False,
 ) -> None:

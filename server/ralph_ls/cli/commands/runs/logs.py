@@ -13,6 +13,7 @@ import typer
 from ralph_ls.cli.commands.runs.target import First, Second, Target, find_target
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, write_json
+from ralph_ls.cli.parameters import option
 from ralph_ls.cli.show.renderers import decoders
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_program_output
 from ralph_ls.engine.clock import SystemClock
@@ -47,11 +48,7 @@ def logs_verb(
     ] = False,
     grep: Annotated[
         str | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="Show only lines with this regular expression.",
-            show_default="all lines",
-        ),
+        option("PATTERN", "Show only lines with this regular expression.", default="all lines"),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_error, print_text, write_json
+from ralph_ls.cli.parameters import argument, option
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.config.notify import BELL, GITHUB, NotifyEvent
 from ralph_ls.protocol.errors import NotAllowed, UsageError, WorkspaceMissing
@@ -27,12 +28,10 @@ FAILED = 1
 
 
 def notify_verb(
-    action: Annotated[str, typer.Argument(metavar="[test]", help="What to do.")] = "test",
+    action: Annotated[str, argument("[test]", "What to do.")] = "test",
     event: Annotated[
         str,
-        typer.Option(
-            "--event", metavar="EVENT", help="The event to send a sample of, such as complete."
-        ),
+        option("EVENT", "The event to send a sample of, such as complete."),
     ] = NotifyEvent.QUESTION.value,
     as_json: Json = False,
 ) -> None:

@@ -13,6 +13,7 @@ import typer
 from ralph_ls.cli.commands.runs.target import find_target as find_run
 from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.output import emit_document, print_text
+from ralph_ls.cli.parameters import argument, option
 from ralph_ls.core.loop.lanes import branch_of_run
 from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.plurals import count_of
@@ -26,11 +27,7 @@ from ralph_ls.store.run.runs import load_state
 def pull_request_verb(
     run: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[RUN]",
-            help="Run, by the beginning or end of its id.",
-            show_default="the last run",
-        ),
+        argument("[RUN]", "Run, by the beginning or end of its id.", default="the last run"),
     ] = None,
     each: Annotated[
         bool,
@@ -38,10 +35,8 @@ def pull_request_verb(
     ] = False,
     base: Annotated[
         str | None,
-        typer.Option(
-            metavar="BRANCH",
-            help="Branch to merge into.",
-            show_default="the branch on which the run was started",
+        option(
+            "BRANCH", "Branch to merge into.", default="the branch on which the run was started"
         ),
     ] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Open them as drafts.")] = False,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from ralph_ls.cli.context import CommandWorktree, current_worktree
+from ralph_ls.cli.parameters import argument
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.store.layout import RunFiles, StateFolder
 from ralph_ls.store.run.runs import full_run_id
@@ -17,21 +16,19 @@ LONGEST_NUMBER = 5
 
 First = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[RUN]",
-        help="Run, by the beginning or end of its id; or N, an iteration of the last run.",
-        show_default="the last run",
+    argument(
+        "[RUN]",
+        "Run, by the beginning or end of its id; or N, an iteration of the last run.",
+        default="the last run",
     ),
 ]
 Second = Annotated[
     str | None,
-    typer.Argument(metavar="[N]", help="Iteration of the run.", show_default="all of them"),
+    argument("[N]", "Iteration of the run.", default="all of them"),
 ]
 Newest = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[N]", help="Iteration of the run.", show_default="the newest with a session"
-    ),
+    argument("[N]", "Iteration of the run.", default="the newest with a session"),
 ]
 
 

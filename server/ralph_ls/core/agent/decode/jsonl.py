@@ -8,6 +8,7 @@ as missing. Knows no particular program.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -182,19 +183,14 @@ class JsonLinesDecoder(LineDecoder):
         why = self._why or ("" if self._has_ended else NO_END)
         limit = find_account_limit(why) if why else None
         failure = AgentFailure.CRASHED if why == NO_END else None
-        return AgentResult(
-            text=self._final_text.text if why else self._result or self._final_text.text,
-            earlier_block=self._final_text.earlier_block,
-            question=self._question,
-            errors=self._errors.lines,
-            usage=None if self._counts == UsageCounts() else self._counts.to_usage(),
-            session_id=self._session_id,
-            model=self._model,
-            failed=bool(why),
-            why=why,
+        result = self._result_of(
+            None if self._counts == UsageCounts() else self._counts,
+            text=None if why else self._result or None,
+            why=why or None,
             failure=failure if limit is None else AgentFailure.LIMIT,
             limit=limit,
         )
+        return replace(result, denied_tools=None)
 
     def _end(self) -> None:
         self._end_pieces()

@@ -18,9 +18,8 @@ import msgspec
 from ralph_ls.core.agent.decode.common.json_lines import (
     NULL_JSON,
     PlainLine,
+    RecordReader,
     decode,
-    record_type,
-    to_plain_line,
 )
 from ralph_ls.core.agent.decode.common.line_decoder import (
     MAX_FAILURE_OUTPUT,
@@ -164,17 +163,7 @@ OpencodeEvent = (
     | OpencodeStepStart
     | OpencodeStepFinish
     | OpencodeErrorEvent
-    | PlainLine
 )
-
-
-def read_line(line: bytes) -> OpencodeEvent | None:
-    """Parse one line; None for an event that is not used or cannot be parsed."""
-    kind = record_type(line)
-    if kind is None:
-        return to_plain_line(line)
-    decoder = _DECODERS.get(kind)
-    return None if decoder is None else decode(decoder, line)
 
 
 def parse_tool_metadata(metadata: msgspec.Raw) -> OpencodeToolMetadata:
@@ -182,13 +171,15 @@ def parse_tool_metadata(metadata: msgspec.Raw) -> OpencodeToolMetadata:
     return decode(_TOOL_METADATA, metadata) or OpencodeToolMetadata()
 
 
-_DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
-    b"tool_use": msgspec.json.Decoder(OpencodeToolUse),
-    b"text": msgspec.json.Decoder(OpencodeTextEvent),
-    b"step_start": msgspec.json.Decoder(OpencodeStepStart),
-    b"step_finish": msgspec.json.Decoder(OpencodeStepFinish),
-    b"error": msgspec.json.Decoder(OpencodeErrorEvent),
-}
+read_line = RecordReader[OpencodeEvent](
+    {
+        b"tool_use": OpencodeToolUse,
+        b"text": OpencodeTextEvent,
+        b"step_start": OpencodeStepStart,
+        b"step_finish": OpencodeStepFinish,
+        b"error": OpencodeErrorEvent,
+    }
+).read_line
 _TOOL_METADATA = msgspec.json.Decoder(OpencodeToolMetadata)
 
 
@@ -214,18 +205,10 @@ class OpencodeDecoder(LineDecoder):
         if error is None and not self._has_ended:
             failure = AgentFailure.CRASHED
         why = NO_END if error is None else _words_of(error)
-        failed = error is not None or not self._has_ended
-        return AgentResult(
-            text=self._final_text.text,
-            earlier_block=self._final_text.earlier_block,
-            question=self._question,
-            errors=self._errors.lines,
-            usage=None if self._used == UsageCounts() else self._used.to_usage(),
-            session_id=self._session_id,
-            failed=failed,
-            why=why if failed else "",
+        return self._result_of(
+            None if self._used == UsageCounts() else self._used,
+            why=why if error is not None or not self._has_ended else None,
             failure=failure,
-            denied_tools=tuple(self._denied),
             limit=_limit_in(error) if failure is AgentFailure.LIMIT else None,
         )
 
@@ -234,7 +217,7 @@ class OpencodeDecoder(LineDecoder):
         if event is not None:
             self._take(event)
 
-    def _take(self, event: OpencodeEvent) -> None:
+    def _take(self, event: OpencodeEvent | PlainLine) -> None:
         match event:
             case OpencodeToolUse(part=part, session_id=session):
                 self._take_call(part, is_main=self._is_main(session))
@@ -280,16 +263,21 @@ class OpencodeDecoder(LineDecoder):
         self._emitter.tool(part.call_id, name, summary, ToolState.STARTED)
         end = ToolState.FAILED if has_failed else ToolState.DONE
         self._emitter.tool(part.call_id, name, summary, end)
-        if not has_failed:
+        if has_failed:
+            self._note_failure(state, () if asks else (name,), is_main=is_main)
+        else:
             self._emit_files(name, given, account)
-            return
+
+    def _note_failure(
+        self, state: OpencodeCallState, denied: tuple[str, ...], *, is_main: bool
+    ) -> None:
+        """The error lines of a call that failed, and its tool where it was not permitted."""
         output = decode(_TEXT, state.output) or ""
         reported = (first_line(state.error),) if state.error else ()
         self._errors.add((*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *reported))
         if state.error.startswith(_NOT_PERMITTED):
             self._was_denied = is_main
-            if not asks:
-                self._denied.append(name)
+            self._denied += denied
 
     def _emit_files(
         self, name: str, given: Mapping[str, Any], account: OpencodeToolMetadata

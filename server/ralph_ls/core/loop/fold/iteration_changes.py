@@ -160,10 +160,14 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
         changes["counted"] = state.counted + 1
     if event.confirmed:
         changes["confirmations"] = state.confirmations + 1
-    # Only an iteration that came to its end uses up the content of its prompt.
     if event.outcome in OUTCOMES_WITHOUT_RESULT:
         return changes
-    changes["failing_tests"] = failing_tests_after(state, event)
+    return changes | _used_up_by(state, event)
+
+
+def _used_up_by(state: RunState, event: IterationEnded) -> RunChanges:
+    """Changes by an iteration that came to its end: it has used up the content of its prompt."""
+    changes: RunChanges = {"failing_tests": failing_tests_after(state, event)}
     is_own = state.evidence_start == event.start
     if is_own and state.evidence is not None:
         changes |= repetition_after_iteration(state, state.evidence)

@@ -71,6 +71,7 @@ from ralph_ls.core.loop.rules.budget import iteration_limit_passed
 from ralph_ls.core.loop.rules.failure_policy import (
     NO_SECOND_TRY,
     OUT_OF_REACH,
+    AgentHold,
     agent_crash,
     agent_hold,
 )
@@ -334,16 +335,9 @@ def _settle(
     *,
     without_judge: bool = False,
 ) -> SettledIteration:
-    run, exit_event = draft.run, current.exit
-    stopped = _is_stopped(draft, current)
-    head = new_head(evidence)
-    if current.committed is not None:
-        head = current.committed.commit
-    hold, failed = None, False
-    if exit_event is not None and not stopped:
-        failed = has_no_result(exit_event, given, evidence)
-        hold = agent_hold(run, given, limit_of(given), nothing=failed, now=draft.now)
-        failed = failed and hold is None
+    run, stopped = draft.run, _is_stopped(draft, current)
+    head = new_head(evidence) if current.committed is None else current.committed.commit
+    hold, failed = (None, False) if stopped else _agent_failure(draft, current, given, evidence)
     is_last = failed and run.crashes + 1 >= CRASHES_TO_FATAL
     settlement = SettledIteration(
         current=current,
@@ -376,6 +370,17 @@ def _settle(
     facts = _facts(draft, settlement)
     counted = breaker_rules.count_iteration(run.breaker, facts, run.config.breaker, draft.now)
     return replace(settlement, breaker=counted)
+
+
+def _agent_failure(
+    draft: StepDraft, current: CurrentIteration, given: IterationRead, evidence: Evidence
+) -> tuple[AgentHold | None, bool]:
+    """Why no agent may start for a while, and whether this one failed without such a reason."""
+    if current.exit is None:
+        return None, False
+    without_result = has_no_result(current.exit, given, evidence)
+    hold = agent_hold(draft.run, given, limit_of(given), nothing=without_result, now=draft.now)
+    return hold, without_result and hold is None
 
 
 def _decide_gate(

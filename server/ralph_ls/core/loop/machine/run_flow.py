@@ -290,11 +290,7 @@ def end_before_iteration(
         return bool(message)
     if run.config.task is not None and plan.counts.total == 0:
         end_run(draft, EndReason.FATAL, f"the task {run.config.task} is no longer in the plan")
-    elif run.config.task is not None and all_done and not run.failing_tests:
-        _complete(draft, plan, f"the task {run.config.task} is done")
-    elif run.verdict is not None and run.verdict.reason is EndReason.COMPLETE and all_done:
-        _complete(draft, plan, run.verdict.message)
-    elif not owes and (message := complete_without_agent(run, plan)):
+    elif message := _completion(run, plan, owes=owes):
         _complete(draft, plan, message)
     elif plan.without_tasks and not run.had_tasks:
         end_run(draft, EndReason.FATAL, plan.without_tasks)
@@ -305,6 +301,16 @@ def end_before_iteration(
     else:
         return False
     return True
+
+
+def _completion(run: RunState, plan: PlanFacts, *, owes: bool) -> str:
+    """Why the run is complete, in words; empty where it is not."""
+    all_done = plan.counts.open_required == 0
+    if run.config.task is not None and all_done and not run.failing_tests:
+        return f"the task {run.config.task} is done"
+    if run.verdict is not None and run.verdict.reason is EndReason.COMPLETE and all_done:
+        return run.verdict.message
+    return "" if owes else complete_without_agent(run, plan) or ""
 
 
 def _complete(draft: StepDraft, plan: PlanFacts, message: str) -> None:

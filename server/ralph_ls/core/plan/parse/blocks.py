@@ -37,7 +37,7 @@ from ralph_ls.core.plan.parse.titles import (
     fold_whitespace,
     folded_title_id,
     is_bare,
-    read_title,
+    split_title,
 )
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
@@ -67,23 +67,18 @@ _NO_BOX = r"\[(?![\s\W_xXvV]{0,3}\])"
 _NO_STATE = rf"{_NO_BOX}(?!\s*(?i:blocked|wip|in\b))"
 _MARKER = r"(?:[-*+]|[0-9]{1,9}[.)])"
 _BOX = r"\[[ xX]\] "
+_ANY_BOX = re.compile(r"\[[ xX]\]")
 _END = r"(?:\n|\r\n|\Z)"
 _INDENT = r"(?:  |\t)[ \t]*+"
 
 
-def _begins_like(labels: str) -> str:
-    """A pattern for a mark or the first two letters of a label, which most lines do not have."""
-    pairs: dict[str, str] = {}
-    for name in sorted(labels.split("|")):
-        pairs[name[0]] = pairs.get(name[0], "") + name[1:2]
-    parts = (
-        f"[{_forms(first)}]" + (f"[{_forms(seconds)}]" if seconds else "")
-        for first, seconds in pairs.items()
-    )
-    alone = "*_(" + "".join(first for first, seconds in pairs.items() if not seconds)
-    # Two classes sort out most titles at once.
-    likely = f"[{alone}{_forms(''.join(pairs))}])(?=[{alone}]|.[{_forms(''.join(pairs.values()))}]"
-    return rf"(?={likely})(?=[*_(]|{'|'.join(parts)})"
+def _any_of(labels: str) -> str:
+    """A pattern for labels, behind a look at their first two letters, which most lines fail."""
+    names = labels.split("|")
+    firsts, seconds = (_forms("".join(name[n : n + 1] for name in names)) for n in (0, 1))
+    short = _forms("".join(name for name in names if len(name) == 1))
+    begins = f"[{firsts}][{seconds}]" + (f"|[{short}]" if short else "")
+    return f"(?={begins})(?i:{labels})"
 
 
 def _forms(letters: str) -> str:
@@ -93,9 +88,9 @@ def _forms(letters: str) -> str:
     return "".join(sorted(forms | {*"".join(alike.get(letter, "") for letter in letters)}))
 
 
-_STATUS = rf"{_begins_like(STATUS_LABELS)}[*_]{{0,3}}(?i:{STATUS_LABELS})"
+_STATUS = rf"[*_]{{0,3}}{_any_of(STATUS_LABELS)}"
 _LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}|{'|'.join(sorted(PLACEHOLDERS))}"
-_LABEL = rf"{_begins_like(_LABELS)}[*_(]{{0,3}}(?i:{_LABELS})"
+_LABEL = rf"[*_(]{{0,3}}{_any_of(_LABELS)}"
 _NO_LABEL = rf"(?!{_LABEL})"
 _TITLE = (
     rf"(?=\S){_NO_LABEL}{_PLAIN_CHARACTERS}(?:{_PLAIN_MARK}{_PLAIN_CHARACTERS})*+"
@@ -121,9 +116,8 @@ _ITEM = re.compile(
     rf"{_MARKER} \[([ xX])\] [ \t]*+([^\r\n]*+)\r?\n?"
     rf"((?:[ \t]+[^ \t\r\n][^\n]*+\n?)*+)(?:[ \t]*\r?\n)*+"
 )
-_WORDS = (
-    rf"[*_]{{0,3}}(?i:acceptance|done|blocked|needs|severity|{STATUS_LABELS}|{CRITERIA_LABELS})"
-)
+_FIELDS = f"acceptance|done|blocked|needs|severity|{STATUS_LABELS}|{CRITERIA_LABELS}"
+_WORDS = rf"[*_]{{0,3}}{_any_of(_FIELDS)}"
 _SIMPLE_LINE = re.compile(
     # An item with a box and any text, else an item or more text that begins with a letter.
     rf"([ ]{{2,}}+)([-*+][ ])?(?(2)(?:\[([ xX])\] )?+)(?!{_WORDS})(?(3)(?=\S)|(?=[^\W\d_]))"
@@ -147,7 +141,7 @@ def _to_row(
     text, state = fold_whitespace(text), _STATES[box]
     explicit_id, priority, reason = None, section.priority, None
     if not is_bare(text):
-        parts = read_title(text)
+        parts = split_title(text)
         text, explicit_id, reason = parts.title, parts.explicit_id, parts.blocked_reason
         priority = parts.priority or priority
     return ParsedRow(
@@ -499,6 +493,8 @@ class PlanBlock:
     def keep_items(self, items: tuple[PlanItemDraft, ...], odd: tuple[BlockFinding, ...]) -> None:
         """Keep the scanned items, and collect the facts that matter for the whole plan."""
         self._items, self._odd = items, odd
+        if not items:
+            return
         self._own = frozenset(item.section for item in items)
         boxed = [item for item in items if counts_with_box(item)]
         n_open = [item for item in boxed if item.box not in _SETTLED]
@@ -592,8 +588,7 @@ def _read_plain(text: str, start: int, end: int, sections: OpenSections) -> Plan
             return None
     part = text[start:stop]
     block = PlanBlock(part, sections, sections)
-    n_open, n_done = part.count("[ ]"), part.count("[x]")
-    if n_open + n_done != part.count("["):
-        n_done += part.count("[X]")
-    block.keep_counts(n_open, n_done, is_numbered=found["number"] is not None)
+    boxes = _ANY_BOX.findall(part)
+    n_open = boxes.count("[ ]")
+    block.keep_counts(n_open, len(boxes) - n_open, is_numbered=found["number"] is not None)
     return block

@@ -27,6 +27,7 @@ from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, opens_wit
 from ralph_ls.core.plan.parse.section_words import (
     NO_WORK,
     NUMBERED,
+    RULES,
     STEP_NAME,
     TASK_NAME,
     WORK,
@@ -341,7 +342,12 @@ def _cause_unread(
     if not is_row and item.parent is None and _is_likely(item, begun, work):
         return GuessCause.UNREAD_LINES
     is_like_one = item.is_numbered or item_has_state(item) or begins_like_box(item.text)
-    if not is_like_one or _is_prose(item.section) or work.is_read_elsewhere(item):
+    if (
+        not is_like_one
+        or _is_prose(item.section)
+        or RULES.search(item.section.title)
+        or work.is_read_elsewhere(item)
+    ):
         return None
     return GuessCause.UNREAD_ROWS if is_row and work.may_be_in(item.section) else GuessCause.PROSE
 
@@ -412,7 +418,8 @@ def _rows_without_state(text: str) -> Iterator[int]:
     for number, (_, line) in enumerate(lines_of(text)):
         columns = read_columns(head, line)
         if columns is not None:
-            is_in_table = columns.title is not None and columns.state is None
+            is_of_tasks = columns.title is not None or columns.priority is not None
+            is_in_table = is_of_tasks and columns.state is None
         elif is_in_table and "|" in line:
             yield number
         is_in_table, head = is_in_table and "|" in line, line

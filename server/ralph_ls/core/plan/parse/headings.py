@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.parse.section_words import (
     CRITERIA,
+    DESIGN_LAST_WORDS,
     DONE,
     FIX_PLANS,
     LATER,
@@ -151,6 +152,8 @@ def open_section(
     is_plain = words.kind is SectionKind.PLAIN
     is_title = level == 1 and is_first
     name = words.name or _name_by_place(title, parent)
+    if name is HeadingClass.STEP and _is_of_design(parent):
+        name = None
     # What is below a numbered heading, or one such as ``Task 1``, describes it.
     is_task = name is HeadingClass.TASK and inherited is SectionKind.TASKS
     is_listed = is_plain and (is_task or name is HeadingClass.LISTED)
@@ -161,7 +164,7 @@ def open_section(
         kind=kind,
         priority=words.priority or (None if is_below_title else parent.priority),
         optional=words.is_optional or (parent.optional and not is_below_title),
-        may_be_task=level > 1 and is_plain,
+        may_be_task=is_plain and (level > 1 or (name is not None and not is_title)),
         parent=parent,
         is_title=is_title,
         is_named=not is_plain and not is_title,
@@ -223,6 +226,11 @@ def _name_by_place(title: str, parent: HeadingSection) -> HeadingClass | None:
 def _is_of_tasks(title: HeadingSection) -> bool:
     """Whether the chapters of a document with this title are tasks."""
     return title.kind is SectionKind.TASKS or _normalise(title.title) in FIX_PLANS
+
+
+def _is_of_design(section: HeadingSection) -> bool:
+    """Whether its parts are those of the product, not of the work."""
+    return f" {_normalise(section.title)}".endswith(DESIGN_LAST_WORDS)
 
 
 def names_tasks(title: str) -> bool:
@@ -325,32 +333,35 @@ _ISSUES = frozenset(
 @lru_cache(maxsize=1024)
 def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
     """Judge a heading by its words; the same few are read again with every change of a plan."""
-    words = _normalise(title)
+    words, name = _normalise(title), _read_name(title)
     priority, kind = _read_priority(title, words), _read_kind(words)
-    if words == _IMPORTANT and ":" in title:
-        # It says how important the work is that the rest names.
+    if (words == _IMPORTANT and ":" in title) or (name and kind is SectionKind.PROSE):
+        # It says how important the work is that the rest names, or names a task or a phase.
         kind = SectionKind.PLAIN
     if kind is SectionKind.PLAIN and priority is not None:
         kind = SectionKind.TASKS
-    end = closing_remark(title)
-    is_optional = (
-        _is_optional(title, optional_sections)
-        or any(read_state(remark) is TaskState.SKIPPED for remark in _remarks(title))
-        or OUT_OF_SCOPE.fullmatch(words) is not None
-        or (end is not None and end.state is TaskState.SKIPPED)
-    )
     bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS).lower()
-    name = _read_name(title)
     return _TitleWords(
         kind,
         # The parts of the work are done in their order.
         None if name is HeadingClass.STEP else priority,
-        is_optional,
+        _is_set_aside(title, words, optional_sections),
         _read_done(title, kind),
         STEPS.match(bare) is not None or words in STEP_SECTIONS,
         words in STEP_SECTIONS,
         CRITERIA.fullmatch(words) is not None,
         name,
+    )
+
+
+def _is_set_aside(title: str, words: str, optional_sections: tuple[str, ...]) -> bool:
+    """Whether what is below a heading is optional, by its name or by a state in a remark."""
+    end = closing_remark(title)
+    return (
+        _is_optional(title, optional_sections)
+        or any(read_state(remark) is TaskState.SKIPPED for remark in _remarks(title))
+        or OUT_OF_SCOPE.fullmatch(words) is not None
+        or (end is not None and end.state is TaskState.SKIPPED)
     )
 
 

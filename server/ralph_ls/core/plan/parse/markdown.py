@@ -273,7 +273,8 @@ class _Known(NamedTuple):
         stated = set(STATED & self.others.keys())
         if self.has_box or self.totals.ornaments >= _ORNATE:
             stated -= {HeadingClass.SIGNED}
-        if self.has_box or self.others[HeadingClass.REMARKED] < _PATTERN:
+        n_alike = sum(self.others[one] for one in (HeadingClass.REMARKED, *_STATED_STEPS))
+        if self.has_box or n_alike < _PATTERN:
             stated -= {HeadingClass.REMARKED}
         return stated - {HeadingClass.REMARKED_STEP} if self.has_box else stated
 
@@ -281,7 +282,7 @@ class _Known(NamedTuple):
         """Those that may be tasks without a state, in a plan without boxes."""
         wanted = {HeadingClass.TASK if HeadingClass.TASK in self.others else HeadingClass.STEP}
         is_alone = not stated and self.others.keys().isdisjoint(_ALONE)
-        if HeadingClass.REMARKED in stated:
+        if self.others[HeadingClass.REMARKED] >= _PATTERN and HeadingClass.REMARKED in stated:
             wanted |= {HeadingClass.PLAIN, HeadingClass.COUNTED}
         elif is_alone and not self.totals.listed:
             wanted.add(HeadingClass.COUNTED)
@@ -293,6 +294,7 @@ _ORNATE = 2
 _STATED_STEPS = frozenset(
     {HeadingClass.STATED_TASK, HeadingClass.STATED_STEP, HeadingClass.REMARKED_STEP}
 )
+_NAMED = _STATED_STEPS | {HeadingClass.TASK, HeadingClass.STEP}
 _PATTERN = 2
 """So many headings with a state in words make those beside them tasks."""
 _BY_PATTERN = frozenset({HeadingClass.REMARKED, HeadingClass.PLAIN, HeadingClass.COUNTED})
@@ -325,8 +327,10 @@ def _show_all(
     context = _context_of(known, blocks, dialect or _dialect_of(text, known))
     readings = [block.read_in(context) for block in blocks]
     tally: Counter[tuple[TaskState, bool]] = Counter()
+    # Not by ``update``, which takes longer than to read so small a block again.
     for reading in readings:
-        tally.update(reading.tally)
+        for counted, n in reading.tally.items():
+            tally[counted] += n
     lengths = [len(block.text) for block in blocks]
     source = _Source(
         text=text,
@@ -446,12 +450,21 @@ def _sections_of_a_pattern(
     blocks: Sequence[PlanBlock],
 ) -> Collection[HeadingSection]:
     """The headings that are tasks for others like them: counted, or beside states in words."""
-    if HeadingClass.REMARKED in classes:
-        divided = {block.leave[-1].parent for block in blocks}
-        leaves = [(section, its_class) for section, its_class in found if section not in divided]
-        remarked = {section.parent for section, one in leaves if one is HeadingClass.REMARKED}
-        return {section for section, _ in leaves if section.parent in remarked}
-    return _counted_sections([section for section, _ in found])
+    named = {section.parent for section, one in found if one in _NAMED}
+    if HeadingClass.PLAIN in classes and not named:
+        return _sections_beside_remarks(found, blocks)
+    remarked = {section for section, one in found if one is HeadingClass.REMARKED}
+    beside = {section for section in remarked if not named or section.parent in named}
+    return {*beside, *_counted_sections([section for section, _ in found])}
+
+
+def _sections_beside_remarks(
+    found: Sequence[tuple[HeadingSection, HeadingClass]], blocks: Sequence[PlanBlock]
+) -> Collection[HeadingSection]:
+    divided = {block.leave[-1].parent for block in blocks}
+    leaves = [(section, its_class) for section, its_class in found if section not in divided]
+    remarked = {section.parent for section, one in leaves if one is HeadingClass.REMARKED}
+    return {section for section, _ in leaves if section.parent in remarked}
 
 
 def _counted_sections(sections: Sequence[HeadingSection]) -> Collection[HeadingSection]:

@@ -185,7 +185,7 @@ def _text_of(texts: list[str], columns: TableColumns) -> str:
             if index not in (columns.state, columns.priority) and not text.strip("*_` ").isdecimal()
         ]
         longest = max(others, key=_width, default="")
-        title = next((text for text in others if _width(text) >= _LONG_TITLE), longest)
+        title = detail or next((text for text in others if _width(text) >= _LONG_TITLE), longest)
     elif detail:
         title = f"{title}: {detail}"
     given = next((text for text in texts if is_explicit_id(text.strip("*`"))), "").strip("*`")
@@ -224,7 +224,7 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         title = title[: mark[0] - 1].rstrip(" \t*_")
     elif (remark := _find_remark_in_words(title, section)) is not None:
         is_signed = section.name in _GUESSED_WITH_WORDS
-        written_state, title = remark.state, title[: remark.start]
+        written_state, title = remark.state, without_half_bold(title[: remark.start])
     return PlanItemDraft(
         line=line.number,
         start=line.start,
@@ -242,6 +242,14 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         is_signed=is_signed,
         is_coloured=is_coloured,
     )
+
+
+def without_half_bold(text: str) -> str:
+    """A text that was cut, without a mark for bold that has lost the other one."""
+    bare = text.rstrip()
+    if bare.count("**") % 2 == 0:
+        return text
+    return bare[:-2].rstrip() if bare.endswith("**") else bare.replace("**", "", 1)
 
 
 def _find_state_tag(title: str) -> tuple[tuple[int, int], TaskState] | None:

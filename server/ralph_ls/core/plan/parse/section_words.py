@@ -208,18 +208,8 @@ PRESENT = re.compile(
 """Whole headings that describe what is there: prose, too."""
 
 PROSE_LAST_WORDS = (
-    " algorithm",
-    " algorithms",
-    " architecture",
-    " architectuur",
-    " architektur",
     " completion notes",
-    " philosophy",
-    " protocol",
     " questions",
-    " rules",
-    " strategy",
-    " workflow",
     " instructions",
     "guideline",
     "guidelines",
@@ -227,6 +217,24 @@ PROSE_LAST_WORDS = (
     "principles",
     "references",
 )
+
+DESIGN_LAST_WORDS = (
+    " algorithm",
+    " algorithms",
+    " architecture",
+    " architectuur",
+    " architektur",
+    " data flow",
+    " pipeline",
+)
+"""The same of headings that are no tasks themselves; what is numbered below describes a design."""
+
+RULES = re.compile(
+    r"\b(?:principles|rules|strategy|protocol|workflow|philosophy|policy|policies|r[eè]gles|regeln"
+    r"|spelregels|reglas|regras|правила|zasady)\b|原则|规则|規則|ルール|규칙|원칙",
+    re.IGNORECASE,
+)
+"""Words in headings of lists that nobody takes for tasks."""
 
 OPEN_WORK = re.compile(
     r"what(?:'s| is)? (?:remains?|remaining|left|next|missing)(?: to (?:do|be done))?"
@@ -381,7 +389,8 @@ PART_COLUMNS = _names(
 )
 """Titles where no column of the others is there."""
 DETAIL_COLUMNS = _names(
-    "description|what|内容|내용|beschreibung|descripción|descrição|描述|说明|説明|설명",
+    "description|what|what lands|what happens|theme|goal|deliverable|deliverables|scope|focus",
+    "内容|내용|beschreibung|descripción|descrição|描述|说明|説明|설명",
     "описание|содержание|заметки|opis|treść|beschrijving|omschrijving",
 )
 """Titles where there is none of these, else what they are about."""

@@ -114,7 +114,11 @@ def _state_behind(words: str) -> TaskState | None:
         return TaskState.DONE
     if _WORDS.match(_fold(bare)) is not None and _ONLY_WORDS.fullmatch(_fold(bare)) is None:
         return None
-    return read_state(words if share is not None else bare)
+    if _read_word(bare) is None and _SIGN_AT_EDGE.search(bare.strip()) is None:
+        return None
+    if share is not None:
+        return _read_word(f"{bare} {share[0]}") or read_state(words)
+    return read_state(bare)
 
 
 def _state_among(words: str) -> TaskState | None:
@@ -164,8 +168,8 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
     "English": {
         _DONE: "complete|completed|done|finished|implemented|closed|merged|shipped|resolved|"
         "deployed|released|yes",
-        _BEGUN: "in progress|wip|started|mostly|almost|nearly|ongoing|partial|partially|doing|"
-        "in development|in review|under review",
+        _BEGUN: "in progress|active|underway|wip|started|mostly|almost|nearly|ongoing|partial|"
+        "partially|doing|in development|in review|under review",
         _TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog|no|upcoming|next",
         _BLOCKED: "blocked|on hold|waiting",
         _SKIPPED: "skipped|deferred|cancelled|canceled|obsolete|wont do|superseded|"
@@ -296,6 +300,7 @@ OPEN_BOX_SIGNS = "⬜◻☐🔲"
 _STATE_OF_SIGN = {sign: state for state, signs in _SIGNS.items() for sign in signs}
 _MARK_OF_STATE = {_DONE: "x", _BEGUN: "~", _TODO: "", _BLOCKED: "!"}
 _SIGN = re.compile(f"([{''.join(_STATE_OF_SIGN)}])\ufe0f?")
+_SIGN_AT_EDGE = re.compile(rf"\A\W*?{_SIGN.pattern}|{_SIGN.pattern}\W*\Z")
 _REMARK = re.compile(rf"\({_SIGN.pattern}[^()]*\)")
 
 _ROWS = [
@@ -322,7 +327,9 @@ _WORDS = re.compile(rf"[^\w]*({_ANY_WORD})")
 _ONLY_WORDS = re.compile(rf"[^\w]*(?:{_ANY_WORD})[^\w]*(?:{_ANY_WORD})?[^\w]*")
 _LONGEST_REMARK = 80
 _MARKS = str.maketrans("", "", "*`'\u2019")
-_SHARE = re.compile(r"([0-9]{1,3})(?:\.[0-9]+)? ?%(?!\s*(?!of\b|complete|done|fertig)[^\W\d_])")
+_SHARE = re.compile(
+    r"([0-9]{1,3})(?:\.[0-9]+)? ?%(?!\s*(?!of\b|complete|done|fertig)[^\W\d_])", re.IGNORECASE
+)
 """How much of a task is done; not ``90 % coverage``."""
 _TICKED = re.compile(r"\[[xX]\]")
 _OPEN_BOX = re.compile(r"[\s*_`]*\[ ?\][\s*_`]*")

@@ -37,7 +37,7 @@ from ralph_ls.core.plan.parse.headings import (
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
-from ralph_ls.core.plan.parse.non_list_items import has_tag, opens_with_tag
+from ralph_ls.core.plan.parse.non_list_items import has_tag, opens_with_tag, without_half_bold
 from ralph_ls.core.plan.parse.section_words import WORK
 from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
@@ -252,14 +252,22 @@ def _stated_sections(
     """
     counts: Counter[HeadingSection] = Counter()
     for item in items:
-        is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.text
-        is_open = is_item and item.parent is None and item.section.kind is SectionKind.PLAIN
-        if item.label and is_prose_label(item.label):
-            continue
-        if is_open and not _is_step(item, context):
-            counts[item.section] += 1 if item_has_state(item) else -1
+        is_prose = bool(item.label) and is_prose_label(item.label)
+        if _is_plain_line(item) and not is_prose and not _is_step(item, context):
+            counts[item.section] += 1 if _shows_state(item, context) else -1
     steps = {item.section for item in items if context.has_stated_steps and _is_stated_step(item)}
     return frozenset(steps | {section for section, surplus in counts.items() if surplus > 0})
+
+
+def _is_plain_line(item: PlanItemDraft) -> bool:
+    is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and bool(item.text)
+    return is_item and item.parent is None and item.section.kind is SectionKind.PLAIN
+
+
+def _shows_state(item: PlanItemDraft, context: PlanContext) -> bool:
+    """Whether a line gives a state; beside tasks that are headings, more than yes or no."""
+    is_judged = item.written_state is None and item.text.startswith(("✅", "❌", "✓", "✔"))
+    return item_has_state(item) and not (context.has_headings and is_judged)
 
 
 def _is_stated_step(item: PlanItemDraft) -> bool:
@@ -293,14 +301,8 @@ def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
         bold = "**" if item.text.startswith("**") else ""
         return item.written_state or begun[0], bold + item.text[begun[1] :]
     if remark is not None and not item.text.endswith("]") and not item.text.startswith("~~"):
-        return item.written_state or remark.state, _close_bold(item.text[: remark.start])
+        return item.written_state or remark.state, without_half_bold(item.text[: remark.start])
     return item.written_state, item.text
-
-
-def _close_bold(text: str) -> str:
-    """A text whose end was cut off, without the bold mark before that end."""
-    bare = text.rstrip()
-    return bare[:-2].rstrip() if bare.endswith("**") and bare.count("**") % 2 else text
 
 
 def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:

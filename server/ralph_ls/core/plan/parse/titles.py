@@ -37,9 +37,12 @@ class TitleParts(NamedTuple):
 def read_title(text: str) -> TitleParts:
     """Split the text after marker and box into parts; total, and linear in its length."""
     rest = fold_whitespace(strip_comments(text))
-    if is_bare(rest):
-        return TitleParts(title=rest)
-    rest, was_struck = _strip_strike(rest)
+    return TitleParts(title=rest) if is_bare(rest) else split_title(rest)
+
+
+def split_title(text: str) -> TitleParts:
+    """The same for a text that is folded, without comments and not bare."""
+    rest, was_struck = _strip_strike(text)
     rest, first_tags = _split_tags(_unwrap_bold(rest))
     explicit_id, rest = _split_explicit_id(rest)
     rest, later_tags = _split_tags(rest)
@@ -242,7 +245,9 @@ def _split_tags(text: str) -> tuple[str, list[str]]:
     while (found := _TAG.match(text, start)) is not None and _is_known(found[1].strip()):
         tags.append(found[1].strip())
         start = found.end()
-    remark = _ROUND_TAG.search(text, max(end - _LONGEST_TAG, start))
+    remark = None
+    if text.endswith(")"):
+        remark = _ROUND_TAG.search(text, max(end - _LONGEST_TAG, start))
     if remark is not None:
         tags.append(remark[1])
         end = remark.start()

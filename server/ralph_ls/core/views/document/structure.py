@@ -356,20 +356,27 @@ def _links_in(line: str, number: int, page_name: str) -> Iterator[FileLink]:
     defined = _DEFINITION.match(line)
     if defined is not None:
         targets.append(defined.span(1))
-    words = [found.span() for found in _WORD.finditer(line)] if ".md" in line.lower() else []
     places = {span: unquote(line[slice(*span)]) for span in targets}
-    for start, end in words:
-        bare = line[start:end].rstrip(".")
-        is_file = bare.partition("#")[0].lower().endswith(".md")
-        is_in_address = line[max(0, start - 1) : start] in {":", "%", "\\", "~"}
-        is_in_target = any(begin < end and start < upto for begin, upto in targets)
-        if is_file and not is_in_address and not is_in_target:
-            places[start, start + len(bare)] = bare
+    for start, end in _files_in_text(line):
+        if not any(begin < end and start < upto for begin, upto in targets):
+            places[start, end] = line[start:end]
     for (start, end), named in sorted(places.items()):
         path, _, fragment = named.partition("#")
         names = _names_of(path, page_name)
         if names:
             yield FileLink(line=number, start=start, end=end, names=names, fragment=fragment)
+
+
+def _files_in_text(line: str) -> Iterator[tuple[int, int]]:
+    """Where a line names a file of markdown without marking it as a link."""
+    if ".md" not in line.lower():
+        return
+    for found in _WORD.finditer(line):
+        bare = found[0].rstrip(".")
+        is_file = bare.partition("#")[0].lower().endswith(".md")
+        is_in_address = line[max(0, found.start() - 1) : found.start()] in {":", "%", "\\", "~"}
+        if is_file and not is_in_address:
+            yield found.start(), found.start() + len(bare)
 
 
 def _names_of(path: str, page_name: str) -> tuple[str, ...]:

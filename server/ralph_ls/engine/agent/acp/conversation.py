@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,13 +99,14 @@ def mode_to_choose(offer: SessionOffer, *, asks: bool) -> str | None:
 
     ``asks``: a list says what may be used, so it must not be in a mode that asks nothing.
     """
-    if asks:
-        found = next((value for value, name in offer.values if _asks(value, name)), None)
-        if found is None and _asks_nothing(offer.current, _name_of(offer, offer.current)):
-            found = next((value for value, name in offer.values if _is_other(value, name)), None)
-        return None if found == offer.current else found
-    found = next((value for value, name in offer.values if _asks_nothing(value, name)), None)
+    found = _first_mode(offer, _asks if asks else _asks_nothing)
+    if asks and found is None and _asks_nothing(offer.current, _name_of(offer, offer.current)):
+        found = _first_mode(offer, _is_other)
     return None if found == offer.current else found
+
+
+def _first_mode(offer: SessionOffer, is_such: Callable[[str, str], bool]) -> str | None:
+    return next((value for value, name in offer.values if is_such(value, name)), None)
 
 
 def _asks_nothing(value: str, name: str) -> bool:

@@ -50,6 +50,8 @@ FOREIGN = st.lists(st.one_of(st.sampled_from(MARKS), st.characters()), max_size=
 @given(FOREIGN, FOREIGN)
 @example("~~all~~", "~~all~~")
 @example("[DONE]", "Blocked by: x")
+@example("[BLOCKED]", "")
+@example("Saw [IN PROGRESS]", "(WIP)")
 def test_nothing_that_strangers_write_is_a_mark(title: str, criterion: str) -> None:
     body = f"- [ ] {' '.join(criterion.split())}"
     ignored = (IgnoredIssue(number=9, title=title, why="x"),)
@@ -124,7 +126,7 @@ def test_criteria_are_the_boxes_that_name_no_issue() -> None:
     body = (
         "- [ ] a\n- [X] b [BLOCKED]\n- [ ] #7\n1. [ ] c\n- [ ] a\n- [ ] \u200e\n```\n- [ ] d\n```"
     )
-    assert criteria_of(body) == ((False, "a"), (True, "b (BLOCKED)"), (False, "c"))
+    assert criteria_of(body) == ((False, "a"), (True, "b ( BLOCKED)"), (False, "c"))
 
 
 @pytest.mark.parametrize(

@@ -364,6 +364,47 @@ def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
             id="groups-with-a-sign",
         ),
         pytest.param(
+            ("# Roof", "## Phase 1", "### 1.1 Context rules", "### 1.2 Saw protocol",
+             "## 2. Data flow", "### Step 1: In", "## Saw algorithm", "### Phase A: Cut",
+             "## Phase 2: Rules ✅"),
+            ["todo 1.1 Context rules", "todo 1.2 Saw protocol", "done Phase 2: Rules"],
+            id="tasks-named-like-prose",
+        ),
+        pytest.param(
+            ("# Roof", "# Phase 1. Beam", "## Goal", "x", "# Phase 2. Tiles", "## 2.1 Buy"),
+            ["todo Phase 1. Beam", "todo 2.1 Buy"],
+            id="phases-of-the-first-level",
+        ),
+        pytest.param(
+            ("# Roof", "### Phase 1 - Beam ✅ COMPLETE", "### Leaks (ACTIVE)", "- P0",
+             "### Phase 5 - Paint ⏸ DEFERRED", "## More", "### Tiles (done)"),
+            ["done Phase 1 - Beam COMPLETE", "inProgress Leaks",
+             "skipped Phase 5 - Paint DEFERRED"],
+            id="a-state-in-words-beside-phases-with-states",
+        ),
+        pytest.param(
+            ("# Roof", "## As it is", "- ❌ leaks", "- ✅ stands", "## Task 1: Saw", "x"),
+            ["todo Task 1: Saw"],
+            id="pros-and-cons-beside-tasks",
+        ),
+        pytest.param(
+            ("# Roof", "## Steps", "1. ✅ Saw", "2. **Nail** - in the 🟢auto steps, 🔴/none",
+             "3. ❌ Oil"),
+            ["done Saw", "todo Nail - in the 🟢auto steps, 🔴/none", "todo Oil"],
+            id="a-sign-in-the-middle",
+        ),
+        pytest.param(
+            ("# Roof", "### **Saw (5% Complete)**", "### Nail (100% complete)",
+             "### Oil (done, 50 %)"),
+            ["inProgress Saw", "done Nail", "inProgress Oil"],
+            id="shares-of-headings",
+        ),
+        pytest.param(
+            ("| Phase | Theme | Crates |", "|-|-|-|", "| 0 ✅ | Saw | many more crates |"),
+            ["done Saw"],
+            id="a-theme-is-a-title",
+        ),
+        pytest.param(
             ("# Roof", "## Architecture", "### Phase 1: Input", "### Phase 2: Output",
              "## System architecture", "### Step 1: In", "## Next steps", "1. Saw it"),
             ["todo Saw it"],

@@ -10,6 +10,7 @@ as a success: the state of its thread shows the failure.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ralph_ls.core.agent.decode.acp.records import (
@@ -75,22 +76,10 @@ class AcpDecoder(LineDecoder):
 
     def final(self) -> AgentResult:
         self._end_message()
-        counts = self._sums.counts()
-        return AgentResult(
-            text=self._final_text.text,
-            earlier_block=self._final_text.earlier_block,
-            question=self._question,
-            errors=self._errors.lines,
-            usage=None if counts is None else counts.to_usage(),
-            session_cost_usd=self._sums.session_cost,
-            session_id=self._session_id,
-            model=self._model,
-            failed=self._why is not None,
-            why=self._why or "",
-            failure=self._failure,
-            denied_tools=tuple(self._denied),
-            limit=self._limit,
+        result = self._result_of(
+            self._sums.counts(), why=self._why, failure=self._failure, limit=self._limit
         )
+        return replace(result, session_cost_usd=self._sums.session_cost)
 
     def _end(self) -> None:
         self._end_message()

@@ -21,10 +21,8 @@ from msgspec import structs
 
 from ralph_ls.core.agent.decode.common.json_lines import (
     NULL_JSON,
-    PlainLine,
+    RecordReader,
     decode,
-    record_type,
-    to_plain_line,
 )
 from ralph_ls.core.agent.failures import failure_in_text, failure_of_status
 from ralph_ls.core.agent.usage import add_known
@@ -172,15 +170,6 @@ ClaudeRecord = (
 )
 
 
-def read_line(line: bytes) -> ClaudeRecord | PlainLine | None:
-    """Parse one line; None for a record that is not used or cannot be parsed."""
-    kind = record_type(line)
-    if kind is None:
-        return to_plain_line(line)
-    decoder = _DECODERS.get(kind)
-    return None if decoder is None else decode(decoder, line)
-
-
 def records_in(line: bytes) -> Sequence[bytes]:
     """The records of a line: ``--output-format json --verbose`` prints all in one array."""
     found = decode(_ARRAY, line) if _ARRAY_START.match(line) is not None else None
@@ -248,13 +237,15 @@ _RETRY = msgspec.json.Decoder(QwenRetry)
 _ARRAY_START = re.compile(rb"\s*\[\s*\{")
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
-_DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
-    b"assistant": msgspec.json.Decoder(ClaudeAssistantRecord),
-    b"user": msgspec.json.Decoder(ClaudeUserRecord),
-    b"system": msgspec.json.Decoder(ClaudeSystemRecord),
-    b"result": msgspec.json.Decoder(ClaudeResultRecord),
-    b"rate_limit_event": msgspec.json.Decoder(ClaudeLimitRecord),
-}
+read_line = RecordReader[ClaudeRecord](
+    {
+        b"assistant": ClaudeAssistantRecord,
+        b"user": ClaudeUserRecord,
+        b"system": ClaudeSystemRecord,
+        b"result": ClaudeResultRecord,
+        b"rate_limit_event": ClaudeLimitRecord,
+    }
+).read_line
 
 
 class ClaudeUsageCounting(Protocol):

@@ -88,22 +88,15 @@ class ClineDecoder(LineDecoder):
 
     def final(self) -> AgentResult:
         why = self._failure()
-        result, counts = self._result, self._counts()
+        result = self._result
         text = (
             self._final_text.text if result is None or why else result.text or self._final_text.text
         )
-        return AgentResult(
+        return self._result_of(
+            self._counts(),
             text=text,
-            earlier_block=self._final_text.earlier_block,
-            question=self._question,
-            errors=self._errors.lines,
-            usage=None if counts is None else counts.to_usage(),
-            session_id=self._session_id,
-            model=self._model,
-            failed=bool(why),
-            why=why,
+            why=why or None,
             failure=self._which_failure() if why else None,
-            denied_tools=tuple(self._denied),
             limit=self._limit(),
         )
 

@@ -15,10 +15,8 @@ import msgspec
 
 from ralph_ls.core.agent.decode.common.json_lines import (
     NULL_JSON,
-    PlainLine,
+    RecordReader,
     decode,
-    record_type,
-    to_plain_line,
 )
 from ralph_ls.core.agent.decode.common.tool_calls import (
     relative_path,
@@ -127,15 +125,6 @@ ClineAnyRecord = (
 )
 
 
-def read_line(line: bytes) -> ClineAnyRecord | PlainLine | None:
-    """Parse one line; None for a record that is not used or cannot be parsed."""
-    kind = record_type(line)
-    if kind is None:
-        return to_plain_line(line)
-    decoder = _DECODERS.get(kind)
-    return None if decoder is None else decode(decoder, line)
-
-
 class ClineCallResult(ClineRecord):
     """The result of one part of a call."""
 
@@ -161,14 +150,16 @@ def error_message(error: msgspec.Raw) -> str:
     return found or ""
 
 
-_DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
-    b"agent_event": msgspec.json.Decoder(ClineAgentRecord),
-    b"hook_event": msgspec.json.Decoder(ClineHookRecord),
-    b"run_start": msgspec.json.Decoder(ClineRunStart),
-    b"run_result": msgspec.json.Decoder(ClineRunResult),
-    b"run_aborted": msgspec.json.Decoder(ClineRunAborted),
-    b"error": msgspec.json.Decoder(ClineProgramError),
-}
+read_line = RecordReader[ClineAnyRecord](
+    {
+        b"agent_event": ClineAgentRecord,
+        b"hook_event": ClineHookRecord,
+        b"run_start": ClineRunStart,
+        b"run_result": ClineRunResult,
+        b"run_aborted": ClineRunAborted,
+        b"error": ClineProgramError,
+    }
+).read_line
 _RESULTS = msgspec.json.Decoder(ClineCallResult | list[ClineCallResult] | None)
 _ERROR = msgspec.json.Decoder(ClineProgramError | str | None)
 

@@ -124,7 +124,7 @@ class CodexDecoder:
                 self._take(event)
         return self._emitter.take()
 
-    def _take(self, event: CodexEvent) -> None:
+    def _take(self, event: CodexEvent | PlainLine) -> None:
         match event:
             case CodexItemStarted(item=item):
                 self._begin_item(item)

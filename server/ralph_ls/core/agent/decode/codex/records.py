@@ -15,10 +15,7 @@ import msgspec
 
 from ralph_ls.core.agent.decode.common.json_lines import (
     NULL_JSON,
-    PlainLine,
-    decode,
-    record_type,
-    to_plain_line,
+    RecordReader,
 )
 from ralph_ls.core.agent.decode.common.tool_calls import (
     parse_arguments,
@@ -140,17 +137,7 @@ CodexEvent = (
     | CodexTurnFailed
     | CodexErrorEvent
     | CodexInputRequested
-    | PlainLine
 )
-
-
-def read_line(line: bytes) -> CodexEvent | None:
-    """Parse one line; None for an event that is not used or cannot be parsed."""
-    kind = record_type(line)
-    if kind is None:
-        return to_plain_line(line)
-    decoder = _DECODERS.get(kind)
-    return None if decoder is None else decode(decoder, line)
 
 
 def succeeded_command_id(line: bytes) -> str | None:
@@ -170,17 +157,19 @@ _COMMAND = re.compile(
 _WENT_WELL = b'","exit_code":0,"status":"completed"}}\n'
 """After a quotation mark that no text contains unescaped, so these are the item's own fields."""
 
-_DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
-    b"item.started": msgspec.json.Decoder(CodexItemStarted),
-    b"item.updated": msgspec.json.Decoder(CodexItemUpdated),
-    b"item.completed": msgspec.json.Decoder(CodexItemCompleted),
-    b"thread.started": msgspec.json.Decoder(CodexThreadStarted),
-    b"turn.started": msgspec.json.Decoder(CodexTurnStarted),
-    b"turn.completed": msgspec.json.Decoder(CodexTurnCompleted),
-    b"turn.failed": msgspec.json.Decoder(CodexTurnFailed),
-    b"error": msgspec.json.Decoder(CodexErrorEvent),
-    b"request_user_input": msgspec.json.Decoder(CodexInputRequested),
-}
+read_line = RecordReader[CodexEvent](
+    {
+        b"item.started": CodexItemStarted,
+        b"item.updated": CodexItemUpdated,
+        b"item.completed": CodexItemCompleted,
+        b"thread.started": CodexThreadStarted,
+        b"turn.started": CodexTurnStarted,
+        b"turn.completed": CodexTurnCompleted,
+        b"turn.failed": CodexTurnFailed,
+        b"error": CodexErrorEvent,
+        b"request_user_input": CodexInputRequested,
+    }
+).read_line
 
 
 SHELL = "shell"

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -144,6 +145,21 @@ def to_plain_line(line: bytes) -> PlainLine | None:
     """The text of a line that is not a record; None where it is blank."""
     text = line.decode("utf-8", errors="replace").strip()
     return PlainLine(text=text) if text else None
+
+
+class RecordReader(Generic[Value]):
+    """Reads lines as records, each of the shape that its ``type`` names."""
+
+    def __init__(self, shapes: Mapping[bytes, type[Value]]) -> None:
+        self._decoders = {kind: msgspec.json.Decoder(shape) for kind, shape in shapes.items()}
+
+    def read_line(self, line: bytes) -> Value | PlainLine | None:
+        """Parse one line; None for a record that is not used or cannot be parsed."""
+        kind = record_type(line)
+        if kind is None:
+            return to_plain_line(line)
+        decoder = self._decoders.get(kind)
+        return None if decoder is None else decode(decoder, line)
 
 
 def object_type(data: bytes | msgspec.Raw) -> str:

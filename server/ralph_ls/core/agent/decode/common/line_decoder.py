@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ralph_ls.core.agent.decode.common.json_lines import LineSplitter
+from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.run.messages import (
     AgentMessage,
     FileAction,
@@ -31,6 +32,7 @@ from ralph_ls.protocol.run.messages import (
     UsageCounts,
     UsageMessage,
 )
+from ralph_ls.protocol.run.report import AgentFailure
 
 
 def to_json_lines(messages: Sequence[AgentMessage]) -> bytes:
@@ -276,6 +278,34 @@ class LineDecoder(ABC):
         self._read(*self._lines.finish())
         self._end()
         return self._emitter.take()
+
+    def _result_of(
+        self,
+        counts: UsageCounts | None,
+        *,
+        why: str | None,
+        failure: AgentFailure | None,
+        limit: AccountLimit | None,
+        text: str | None = None,
+    ) -> AgentResult:
+        """The result of a stream; ``why`` it failed, None for success.
+
+        ``text`` is its final text, where that is not the buffer's.
+        """
+        return AgentResult(
+            text=self._final_text.text if text is None else text,
+            earlier_block=self._final_text.earlier_block,
+            question=self._question,
+            errors=self._errors.lines,
+            usage=None if counts is None else counts.to_usage(),
+            session_id=self._session_id,
+            model=self._model,
+            failed=why is not None,
+            why=why or "",
+            failure=failure,
+            denied_tools=tuple(self._denied),
+            limit=limit,
+        )
 
     def _read(self, offset: int, lines: list[bytes]) -> None:
         for line in lines:

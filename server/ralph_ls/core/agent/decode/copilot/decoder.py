@@ -73,19 +73,10 @@ class CopilotDecoder(LineDecoder):
     def final(self) -> AgentResult:
         why = self._failure()
         failure = self._which_failure() if why else None
-        counts = self._counts()
-        return AgentResult(
-            text=self._final_text.text,
-            earlier_block=self._final_text.earlier_block,
-            question=self._question,
-            errors=self._errors.lines,
-            usage=None if counts is None else counts.to_usage(),
-            session_id=self._session_id,
-            model=self._model,
-            failed=bool(why),
-            why=why,
+        return self._result_of(
+            self._counts(),
+            why=why or None,
             failure=failure,
-            denied_tools=tuple(self._denied),
             limit=self._limit() if failure is AgentFailure.LIMIT else None,
         )
 

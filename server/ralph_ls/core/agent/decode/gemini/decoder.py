@@ -74,19 +74,11 @@ class GeminiDecoder(LineDecoder):
     def final(self) -> AgentResult:
         failed = self._failed()
         text = "\n".join(filter(None, (self._final_text.text, self._assembler.text)))
-        counts = self._counts()
-        return AgentResult(
+        return self._result_of(
+            self._counts(),
             text=text,
-            earlier_block=self._final_text.earlier_block,
-            question=self._question,
-            errors=self._errors.lines,
-            usage=None if counts is None else counts.to_usage(),
-            session_id=self._session_id,
-            model=self._model,
-            failed=failed is not None,
-            why="" if failed is None else failed.why,
+            why=None if failed is None else failed.why,
             failure=None if failed is None else failed.kind,
-            denied_tools=tuple(self._denied),
             limit=None if failed is None else failed.limit,
         )
 
@@ -105,7 +97,7 @@ class GeminiDecoder(LineDecoder):
         if record is not None:
             self._take(record)
 
-    def _take(self, record: GeminiRecord) -> None:
+    def _take(self, record: GeminiRecord | PlainLine) -> None:
         if not isinstance(record, GeminiMessageRecord | GeminiInitRecord):
             self._end_text()
         match record:

@@ -16,10 +16,8 @@ import msgspec
 
 from ralph_ls.core.agent.decode.common.json_lines import (
     NULL_JSON,
-    PlainLine,
+    RecordReader,
     decode,
-    record_type,
-    to_plain_line,
 )
 from ralph_ls.core.agent.failures import failure_in_text, failure_of_status
 from ralph_ls.core.agent.result import AccountLimit
@@ -98,17 +96,7 @@ GeminiRecord = (
     | GeminiToolResult
     | GeminiErrorRecord
     | GeminiResultRecord
-    | PlainLine
 )
-
-
-def read_line(line: bytes) -> GeminiRecord | None:
-    """Parse one line; None for a record that is not used or cannot be parsed."""
-    kind = record_type(line)
-    if kind is None:
-        return to_plain_line(line)
-    decoder = _DECODERS.get(kind)
-    return None if decoder is None else decode(decoder, line)
 
 
 def succeeded_call_id(line: bytes) -> str | None:
@@ -122,14 +110,16 @@ _WENT_WELL = re.compile(
 )
 _ENDS = (b"}\n", b"}\r\n")
 
-_DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
-    b"init": msgspec.json.Decoder(GeminiInitRecord),
-    b"message": msgspec.json.Decoder(GeminiMessageRecord),
-    b"tool_use": msgspec.json.Decoder(GeminiToolUse),
-    b"tool_result": msgspec.json.Decoder(GeminiToolResult),
-    b"error": msgspec.json.Decoder(GeminiErrorRecord),
-    b"result": msgspec.json.Decoder(GeminiResultRecord),
-}
+read_line = RecordReader[GeminiRecord](
+    {
+        b"init": GeminiInitRecord,
+        b"message": GeminiMessageRecord,
+        b"tool_use": GeminiToolUse,
+        b"tool_result": GeminiToolResult,
+        b"error": GeminiErrorRecord,
+        b"result": GeminiResultRecord,
+    }
+).read_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

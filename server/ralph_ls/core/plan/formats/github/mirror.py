@@ -299,6 +299,8 @@ _MARKS = {
 _NEUTRAL = (
     ("[", "("),
     ("]", ")"),
+    # In round brackets and capitals they are states, too.
+    *((f"({word}", f"( {word}") for word in ("BLOCKED", "WIP", "IN ", "IN-")),
     ("<!--", "< !--"),
     ("-->", "-- >"),
     ("~~", "~"),
