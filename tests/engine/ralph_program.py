@@ -1,4 +1,4 @@
-"""A program ``ralph`` or ``ralph-ls`` for whoever starts one by itself; each start is a fork.
+"""A program ``ralph`` or ``ralph-ls`` for clients and scripts that start one; each start is a fork.
 
 What is on PATH passes its words, folder, environment and standard streams on, as fake programs do,
 and ends with the exit code of the fork. To start the real one takes a second of imports; each kind
