@@ -27,7 +27,8 @@ Checks change nothing; ``quick_fixes`` has the edits.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from ralph_ls.core.plan.completion import find_completion_marker
@@ -97,14 +98,22 @@ _COMPLETED = re.compile(
 
 
 def _duplicates(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
-    groups: dict[tuple[str, str], list[Task]] = {}
-    for task in tasks:
-        groups.setdefault((_around(task), normalise_title(task.title)), []).append(task)
-    for group in groups.values():
+    for group in _with_same_title(tasks):
         first = next((task for task in group if task.state not in UNFINISHED), group[0])
         for task in group:
             if task is not first and task.state in UNFINISHED:
                 yield _duplicate(task, first, text)
+
+
+def _with_same_title(tasks: Sequence[Task]) -> Iterable[list[Task]]:
+    """The tasks whose title is not the only one of its kind, by where they are."""
+    titles = [normalise_title(task.title) for task in tasks]
+    n_tasks = Counter(titles)
+    groups: dict[tuple[str, str], list[Task]] = {}
+    for task, title in zip(tasks, titles, strict=True):
+        if n_tasks[title] > 1:
+            groups.setdefault((_around(task), title), []).append(task)
+    return groups.values()
 
 
 def _around(task: Task) -> str:
@@ -168,6 +177,8 @@ _SAYS_DONE = re.compile(
     r"(?:\A|[\s(\u2013\u2014-])(?:DONE|COMPLETED?|FINISHED|IMPLEMENTED|FIXED)[).!]*\Z|[✅✔☑]\ufe0f?\Z"
 )
 _LONGEST_END = 16
+_LAST_OF_DONE = ("E", "D", "✅", "✔", "☑")
+"""How a title that says DONE ends, marks apart; most titles do not."""
 
 
 def _unticked(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
@@ -175,6 +186,7 @@ def _unticked(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
         task
         for task in tasks
         if task.state in _OPEN and task.mark is not None
+        if task.title.rstrip(").!\ufe0f").endswith(_LAST_OF_DONE)
         if _SAYS_DONE.search(task.title[-_LONGEST_END:]) is not None
     ]
     if found:
