@@ -194,7 +194,13 @@ class _Work(NamedTuple):
     shapes: frozenset[tuple[int, str]]
     """Level and shape of those whose headings begin with a word and a number: ``v0.4 …``."""
     is_idle: bool
-    """The plan has no box and no open task, so whatever is in a list may be what was missed."""
+    """The plan has no box and no open task, so whatever is in a list may be what was missed.
+
+    Nor has one of bullets alone, in which all boxes are ticked: the first box makes the others
+    prose.
+    """
+    is_finished: bool
+    """All boxes are ticked."""
 
     def may_be_in(self, section: HeadingSection) -> bool:
         """Whether what is in a section may be work, although none of it was read.
@@ -244,6 +250,7 @@ def _find_work(placed: Sequence[PlacedBlock], context: PlanContext) -> _Work:
     is_open = any(
         state not in SETTLED_STATES for reading, _, _ in placed for state, _ in reading.tally
     )
+    has_boxes = context.has_box and not context.has_only_bullets
     return _Work(
         context,
         frozenset(direct),
@@ -251,9 +258,8 @@ def _find_work(placed: Sequence[PlacedBlock], context: PlanContext) -> _Work:
         _Titles(row.title for reading, _, _ in placed for row in reading.rows()),
         _Titles(section.title for section in occupied),
         frozenset((level, shape) for level, shape in shapes if shape),
-        is_idle=not (
-            context.has_box or context.has_criteria or context.has_stated_steps or is_open
-        ),
+        is_idle=not (has_boxes or context.has_criteria or context.has_stated_steps or is_open),
+        is_finished=context.has_box and not is_open,
     )
 
 
@@ -371,6 +377,8 @@ def _is_likely(
     item: PlanItemDraft, begun: Collection[tuple[HeadingSection, str]], work: _Work
 ) -> bool:
     """Whether a line is probably a task, and not only looks like one."""
+    if work.is_finished and item.section in work.direct and not item_has_state(item):
+        return not _is_prose(item.section)
     if _may_be_missed(item, work) or work.may_be_in(item.section) or _may_be_listed(item, begun):
         return True
     return _is_named(item) and not work.context.has_stated_steps
