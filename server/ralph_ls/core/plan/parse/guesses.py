@@ -222,9 +222,13 @@ class _Work(NamedTuple):
         """Whether a line is about a task or a heading that is read, or in what describes one."""
         if self.tasks.fit(item.text) or self.headings.fit(item.text):
             return True
-        around = tuple(_with_parents(item.section))
-        is_described = not self.context.headings.isdisjoint(around)
-        return is_described or any(one.level and self.tasks.fit(one.title) for one in around)
+        around = _with_parents(item.section)
+        is_part = any(one.level and self.tasks.fit(one.title) for one in around)
+        return is_part or self.is_described(item.section)
+
+    def is_described(self, section: HeadingSection) -> bool:
+        """Whether what is in a section describes a heading that is a task."""
+        return not self.context.headings.isdisjoint(_with_parents(section))
 
     def has_chapters(self, section: HeadingSection | None) -> bool:
         """Whether the headings directly below this one, which has no task, may be tasks."""
@@ -307,8 +311,7 @@ class _Unread(NamedTuple):
 
 def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
     """The lines of a block that look like tasks, and are none nor a part of one."""
-    for line, section in reading.block.loose:
-        yield _Unread(GuessCause.UNREAD_BOXES, line, section)
+    yield from _unread_outside_lists(reading, work)
     items = _items_outside_tasks(reading)
     begun = _begun_lists(items)
     reported: set[PlanItemDraft | None] = set()
@@ -326,6 +329,16 @@ def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
         read = {row.line for row in reading.guessable()}
         lines = _rows_without_state(reading.block.text)
         yield from (_Unread(GuessCause.UNREAD_ROWS, n, section) for n in lines if n not in read)
+
+
+def _unread_outside_lists(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
+    """Boxes in no list, and paragraphs that are named like tasks, where none are."""
+    for line, section in reading.block.loose:
+        yield _Unread(GuessCause.UNREAD_BOXES, line, section)
+    for line, section in reading.block.named:
+        is_read = section in work.direct or work.is_described(section)
+        if not (is_read or _is_prose(section) or work.context.dialect.only_boxes):
+            yield _Unread(GuessCause.PROSE, line, section)
 
 
 def _items_outside_tasks(reading: BlockReading) -> list[PlanItemDraft]:
