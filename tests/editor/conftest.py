@@ -9,12 +9,12 @@ import pytest
 import pytest_asyncio
 
 from tests.editor.editor_client import Editor, serving
-from tests.editor.forked_program import ForkedProgram
 from tests.editor.forked_server import LanguageServerForks
 from tests.editor.in_process_editor import InProcessEditor, View, Views
 from tests.editor.wire_client import Wire
 from tests.engine.conftest import project, ralph
 from tests.engine.project_builder import ROOT, end_run
+from tests.engine.ralph_program import ForkedProgram
 from tests.engine.ralph_runner import Project
 from tests.unit.core.views.document_contexts import PLAN
 
@@ -53,7 +53,7 @@ def server_forks() -> Iterator[LanguageServerForks]:
 @pytest.fixture(scope="session")
 def server_program(server_forks: LanguageServerForks) -> Iterator[Path]:
     """The folder of a ``ralph-ls`` that is forked, for clients that start one by themselves."""
-    made = ForkedProgram(server_forks)
+    made = ForkedProgram(server_forks, "ralph-ls", "serve", "--stdio")
     yield made.folder
     made.close()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 import sys
 from pathlib import Path
-from unittest.mock import patch
 
 from cattrs import Converter
 from lsprotocol import types
@@ -32,7 +31,6 @@ class LanguageServerForks(forked_ralph.ForkServer):
 def main() -> None:
     from ralph_ls.cli.commands import serve  # noqa: F401
     from ralph_ls.editor import server
-    from ralph_ls.editor.lsp import language_server
     from ralph_ls.editor.lsp.codec import make_converter
     from ralph_ls.engine import clock  # noqa: F401
     from tests.editor.lsp import (
@@ -42,9 +40,7 @@ def main() -> None:
 
     server._import_the_rest()
     # Each server would learn the types of LSP again, which takes longer than all else it does.
-    known = make_converter()
-    _learn_types(known)
-    patch.object(language_server, "make_converter", lambda: known).start()
+    _learn_types(make_converter())
     forked_ralph.serve(socket.socket(fileno=int(sys.argv[1])))
 
 

@@ -191,6 +191,12 @@ def run_ralph(
         return running.wait(seconds)
 
 
+def fork_ralph(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Completed:
+    """Run ``ralph`` in ``folder`` to its end, forked from a process that has imported it."""
+    with start_ralph(folder, *arguments, env=env) as running:
+        return running.wait()
+
+
 @contextmanager
 def start_ralph(
     folder: Path,

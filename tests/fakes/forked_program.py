@@ -135,7 +135,12 @@ def _answer(program: Any, client: socket.socket) -> NoReturn:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update({os.fsdecode(k): os.fsdecode(v) for k, v in environment.items()})
-        code = program.main(arguments)
+        try:
+            code = program.main(arguments)
+        except SystemExit as leaving:
+            if not isinstance(leaving.code, int):
+                raise
+            code = leaving.code
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:  # noqa: BLE001 - nothing may get back into the loop of clients

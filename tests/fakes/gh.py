@@ -19,11 +19,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-try:
-    from tests.fakes import github_queue as queue
-except ImportError:
-    # As a program it is started without the tests around it.
-    import github_queue as queue  # type: ignore[import-not-found,no-redef]
+from tests.fakes import github_queue as queue
+from tests.fakes.forked_program import install_forked
 
 Raw = dict[str, Any]
 
@@ -51,13 +48,7 @@ def install(folder: Path) -> Path:
     """Put a ``gh`` into the folder, which is made; gives its path."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "gh"
-    program.write_text(
-        f"#!{sys.executable} -IS\nimport sys\n"
-        f"sys.path.insert(0, {str(Path(__file__).resolve().parent)!r})\n"
-        "import gh\nsys.exit(gh.main(sys.argv[1:]))\n",
-        encoding="utf-8",
-    )
-    program.chmod(0o755)
+    install_forked(program, "tests.fakes.gh")
     return program
 
 

@@ -16,18 +16,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from tests.fakes import gh
+from tests.fakes.forked_program import install_forked
+
 
 def install(folder: Path) -> Path:
     """Put this ``gh`` into the folder, which is made; gives its path."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "gh"
-    program.write_text(
-        f"#!{sys.executable} -IS\nimport sys\n"
-        f"sys.path.insert(0, {str(Path(__file__).resolve().parent)!r})\n"
-        "import gh_comments\nsys.exit(gh_comments.main(sys.argv[1:]))\n",
-        encoding="utf-8",
-    )
-    program.chmod(0o755)
+    install_forked(program, "tests.fakes.gh_comments")
     return program
 
 
@@ -43,10 +40,7 @@ def comment(
 def main(words: Sequence[str]) -> int:
     """What the program does; gives its exit code."""
     if words[0] != "api":
-        import gh  # type: ignore[import-not-found]
-
-        done: int = gh.main(words)
-        return done
+        return gh.main(words)
     with Path(os.environ["FAKE_CALLS"]).open("a", encoding="utf-8") as calls:
         calls.write(json.dumps(list(words)) + "\n")
     path = words[-1]

@@ -13,7 +13,7 @@ from ralph_ls.editor.connected import missing_features
 from ralph_ls.editor.lsp.codec import make_converter
 from tests.editor.conftest import StartEditor
 from tests.editor.features.test_control_matrix import CLIENTS_BY_NAME
-from tests.engine.project_builder import make_repository, run_ralph
+from tests.engine.project_builder import fork_ralph, make_repository
 
 LACKS = {
     "neovim": ["refresh of code lenses"],
@@ -49,15 +49,15 @@ def test_a_client_that_declares_nothing_lacks_everything() -> None:
 @pytest.mark.asyncio
 async def test_a_connected_editor_is_shown_until_it_ends(edit: StartEditor, tmp_path: Path) -> None:
     repository = make_repository(tmp_path / "repository", ["First task"])
-    assert run_ralph(tmp_path, "doctor", "--editor").stdout.startswith("No editor is connected")
+    assert fork_ralph(tmp_path, "doctor", "--editor").stdout.startswith("No editor is connected")
     editor = await edit(repository)
     await editor.request("ralph/state", {})
-    shown = run_ralph(tmp_path, "doctor", "--editor")
+    shown = fork_ralph(tmp_path, "doctor", "--editor")
     assert shown.exit_code == 0
     first, *rest = shown.stdout.splitlines()
     assert first.endswith(f"(server {editor.process.pid}): {repository}")
     assert all(line.startswith("  has ") for line in rest)
-    (found,) = json.loads(run_ralph(tmp_path, "doctor", "--editor", "--json").stdout)["editors"]
+    (found,) = json.loads(fork_ralph(tmp_path, "doctor", "--editor", "--json").stdout)["editors"]
     assert (found["pid"], found["folders"]) == (editor.process.pid, [str(repository)])
     assert await editor.leave() == 0
-    assert run_ralph(tmp_path, "doctor", "--editor").stdout.startswith("No editor is connected")
+    assert fork_ralph(tmp_path, "doctor", "--editor").stdout.startswith("No editor is connected")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import sys
 
 import pytest
 
 from tests.engine.issue.request_project import ASKS, WORKS, issue_project
 from tests.engine.project_builder import git
+from tests.engine.ralph_program import ralph_folder
 from tests.engine.ralph_runner import Project, told
-
-RALPH = shlex.join([sys.executable, "-P", "-m", "ralph_ls"])
 
 CONFIG = """\
 profile = "issue"
@@ -26,7 +24,8 @@ file = "issue.md"
 def test_a_command_may_answer_and_validation_may_not(project: Project) -> None:
     agent = f'if [ "$RALPH_ITERATION" = 1 ]; then {ASKS}; exit; fi\n{WORKS}'
     issue_project(project, agent, config=CONFIG)
-    tries = f'{RALPH} "$@" 2>>"{project.kept}/$1.err"; echo $? >"{project.kept}/$1"'
+    ralph = shlex.quote(str(ralph_folder() / "ralph"))
+    tries = f'{ralph} "$@" 2>>"{project.kept}/$1.err"; echo $? >"{project.kept}/$1"'
     for name, words in (("hook.sh", "t reset; t answer blue"), (".ralph/validate.sh", "t note x")):
         path = project.file(name)
         path.write_text(f"#!/bin/sh\nt() {{ {tries}; }}\n{words}\n", encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.project_builder import end_run, git, make_repository, run_ralph, write_agent
+from tests.engine.project_builder import end_run, fork_ralph, git, make_repository, write_agent
 from tests.unit.cli.cli_runner import Ralph
 
 HOSTILE = "\u009b2J\u202eevil\u2066\u009d0;owned\u009c"
@@ -48,7 +48,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "PROGRESS.md").write_text(f"# Done\n\n## {HOSTILE}\n- [x] {HOSTILE}\n")
     git(folder, "commit", "-qam", f"plan {HOSTILE}")
     agent = write_agent(folder, AGENT)
-    done = run_ralph(folder, "run", "1", "--agent-command", agent, "--json", "--on-halt", "exit")
+    done = fork_ralph(folder, "run", "1", "--agent-command", agent, "--json", "--on-halt", "exit")
     assert "questionAsked" in done.kinds()
     check(done.stdout, done.stderr)
     yield folder

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.task_words import TaskState
-from tests.engine.project_builder import ROOT, run_ralph, start_ralph, wait_for, write_agent
+from tests.engine.project_builder import ROOT, fork_ralph, start_ralph, wait_for, write_agent
 from tests.unit.cli.cli_runner import Ralph
 from tests.unit.cli.shell_agents import ASKER, IDLER, WORKER
 
@@ -331,7 +331,7 @@ class TestWatch:
         self, ralph: Ralph, repository: Path, tmp_path: Path
     ) -> None:
         agent = write_agent(tmp_path / "agents", IDLER)
-        ran = run_ralph(repository, "run", "1", "--agent-command", agent, "--json")
+        ran = fork_ralph(repository, "run", "1", "--agent-command", agent, "--json")
         events = ralph(repository, "watch", "--json").events
         assert [event["seq"] for event in events] == list(range(1, len(ran.events) + 1))
         assert [json.loads(line) for line in ran.stdout.splitlines()] == events

@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable
@@ -35,6 +34,7 @@ from ralph_ls.protocol.config.config import BreakerConfig, Config
 from ralph_ls.protocol.errors import ConfigError, FromInside
 from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase
 from ralph_ls.protocol.task_words import TaskState
+from tests.engine.ralph_program import ralph_folder
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "server" / "ralph_ls"
@@ -215,14 +215,13 @@ def run_blocks(page: Path) -> list[str]:
 
 def shell(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
     """Run what a page shows, with ``ralph`` being the one under test."""
-    program = shlex.join([sys.executable, "-P", "-m", "ralph_ls"])
     return subprocess.run(
-        ["bash", "-euc", f'ralph() {{ {program} "$@"; }}\n{script}'],
+        ["bash", "-euc", script],
         cwd=folder,
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "server")},
+        env={**os.environ, "PATH": f"{ralph_folder()}{os.pathsep}{os.environ['PATH']}"},
         stdin=subprocess.DEVNULL,
     )
 

@@ -9,6 +9,7 @@ that a client's slip becomes a wrong edit instead of an answer.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -265,8 +266,12 @@ def is_wire_model(cls: Any) -> bool:
     return base is not None and isinstance(cls, type) and issubclass(cls, base.WireModel)
 
 
+@functools.cache
 def make_converter() -> Converter:
-    """Lsprotocol's converter, which knows our models too, also deep inside of LSP's types."""
+    """Lsprotocol's converter, which knows our models too, also deep inside of LSP's types.
+
+    One for the whole process: it learns each type where it first meets it, which takes a while.
+    """
     converter = get_converter()
     require_json_types(converter)
     converter.register_unstructure_hook_func(is_wire_model, _to_builtins)

@@ -47,6 +47,8 @@ class FrameReader:
         self._buffer = bytearray()
         self._length: int | None = None
         """Bytes of the body that is being read; None while headers are."""
+        self._searched = 0
+        """From where a blank line behind headers is still to be searched."""
         self._scanned = 0
         """Up to where the body was searched for the next message's header."""
         self._refused: str | None = None
@@ -68,9 +70,12 @@ class FrameReader:
 
     def _read_header(self) -> bytes | MalformedFrame | None:
         """A problem, ``_SKIPPED`` where there is none, or None where more bytes are needed."""
-        end = _BLANK_LINE.search(self._buffer)
+        end = _BLANK_LINE.search(self._buffer, self._searched)
+        self._searched = 0
         if end is None:
             if len(self._buffer) <= MAX_HEADER:
+                # All but its last byte may be there already.
+                self._searched = max(0, len(self._buffer) - 3)
                 return None
             del self._buffer[:-_LONGEST_LENGTH]
             return self._lose(f"no end of the headers in {MAX_HEADER} bytes")

@@ -2,18 +2,30 @@
 
 It is small and has one thread, so forking is fast and safe, unlike in the engine with its threads
 and its memory. It reads requests from the socket that is its standard input, one after the other,
-and exits when that is closed. Imports only the standard library.
+and exits when that is closed.
+
+Imports only the standard library, and of that as little as can be: ``signal`` and ``socket`` make
+enumerations of all that they wrap, which takes longer than everything else here.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import gc
 import os
-import signal
-import socket
 import struct
+from _signal import (  # type: ignore[import-not-found]
+    SIG_DFL,
+    SIG_IGN,
+    SIGCHLD,
+    SIGKILL,
+    SIGPIPE,
+    SIGSTOP,
+    SIGXFSZ,
+    signal,
+    valid_signals,
+)
+from _socket import CMSG_LEN, SCM_RIGHTS, SOL_SOCKET, socket
 
 PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
@@ -22,44 +34,51 @@ PR_SET_CHILD_SUBREAPER = 36
 HEAD = struct.Struct("=Q")
 """Header of a request: the number of bytes that follow."""
 
-_RESTORED = {signal.SIGPIPE, signal.SIGXFSZ}
+_DESCRIPTORS = struct.Struct("=4i")
+"""Standard input, output and error of an agent, and where its status is reported."""
+
+_RESTORED = {SIGPIPE, SIGXFSZ}
 """Signals that Python ignores, and that programs which it starts must not."""
 
-_FIXED = {signal.SIGKILL, signal.SIGSTOP}
+_FIXED = {SIGKILL, SIGSTOP}
 
 
 def main() -> None:
     """Start agents until the engine is gone."""
     _prctl(PR_SET_NAME, b"ralph-nursery")
     # Reapers are not awaited, so the system may reap them.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal(SIGCHLD, SIG_IGN)
     gc.disable()
-    with socket.socket(fileno=0) as channel:
-        while (request := _receive(channel)) is not None:
-            words, descriptors = request
-            if os.fork() == 0:
-                try:
-                    _reap(words, descriptors)
-                finally:
-                    os._exit(0)
-            for descriptor in descriptors:
-                os.close(descriptor)
+    channel = socket(fileno=0)
+    while (request := _receive(channel)) is not None:
+        words, descriptors = request
+        if os.fork() == 0:
+            try:
+                _reap(words, descriptors)
+            finally:
+                os._exit(0)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
-def _receive(channel: socket.socket) -> tuple[list[bytes], list[int]] | None:
-    head, descriptors, _, _ = socket.recv_fds(channel, HEAD.size, 4)
+def _receive(channel: socket) -> tuple[list[bytes], list[int]] | None:
+    head, ancillary, _, _ = channel.recvmsg(HEAD.size, CMSG_LEN(_DESCRIPTORS.size))
+    descriptors: list[int] = []
+    for level, kind, data in ancillary:
+        if (level, kind, len(data)) == (SOL_SOCKET, SCM_RIGHTS, _DESCRIPTORS.size):
+            descriptors += _DESCRIPTORS.unpack(data)
     for descriptor in descriptors:
         os.set_inheritable(descriptor, False)
     if len(head) < HEAD.size:
         return None
     (left,) = HEAD.unpack(head)
-    data = bytearray()
-    while len(data) < left:
-        part = channel.recv(left - len(data))
+    request = bytearray()
+    while len(request) < left:
+        part = channel.recv(left - len(request))
         if not part:
             return None
-        data += part
-    return bytes(data).split(b"\0"), descriptors
+        request += part
+    return bytes(request).split(b"\0"), descriptors
 
 
 def _reap(words: list[bytes], descriptors: list[int]) -> None:
@@ -69,7 +88,7 @@ def _reap(words: list[bytes], descriptors: list[int]) -> None:
     os.setsid()
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     _prctl(PR_SET_NAME, b"ralph-reaper")
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal(SIGCHLD, SIG_DFL)
     failed, fails = os.pipe()
     is_reported, reports = os.pipe()
     agent = os.fork()
@@ -84,20 +103,28 @@ def _reap(words: list[bytes], descriptors: list[int]) -> None:
         finally:
             os._exit(127)
     os.close(fails)
-    for number in signal.valid_signals() - _FIXED - {signal.SIGCHLD}:
-        signal.signal(number, signal.SIG_IGN)
+    for number in valid_signals() - _FIXED - {SIGCHLD}:
+        signal(number, SIG_IGN)
     os.write(status, b"%d %d\n" % (os.getpid(), agent))
     os.close(reports)
     os.write(status, b"%s\n" % (os.read(failed, 16) or b"0"))
     # Readers must not wait for the end of a pipe that the reaper keeps open.
     os.closerange(0, status)
     os.closerange(status + 1, os.sysconf("SC_OPEN_MAX"))
-    with contextlib.suppress(ChildProcessError):
+    try:
         while True:
             ended, how = os.waitpid(-1, 0)
             if ended == agent:
-                with contextlib.suppress(OSError):
-                    os.write(status, b"%d\n" % how)
+                _report(status, how)
+    except ChildProcessError:
+        return
+
+
+def _report(status: int, how: int) -> None:
+    try:
+        os.write(status, b"%d\n" % how)
+    except OSError:
+        return
 
 
 def _become_agent(words: list[bytes], descriptors: list[int]) -> None:
@@ -106,7 +133,7 @@ def _become_agent(words: list[bytes], descriptors: list[int]) -> None:
     os.setsid()
     # Signals that the engine's caller ignores, as nohup does, stay ignored.
     for one in _RESTORED:
-        signal.signal(one, signal.SIG_DFL)
+        signal(one, SIG_DFL)
     for target, descriptor in enumerate(descriptors[:3]):
         os.dup2(descriptor, target)
     os.chdir(folder)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -138,6 +138,33 @@ class Moment:
 
 
 @dataclass
+class _Folded:
+    """The fold over a journal; of one that begins as the last one did, only the rest is folded.
+
+    A run that is killed after each of its events is taken up from every beginning of one journal.
+    """
+
+    events: list[Event] = field(default_factory=list)
+    states: list[RunState] = field(default_factory=lambda: [fold(())])
+    """After so many of the events."""
+
+    def fold(self, events: Sequence[Event]) -> RunState:
+        n_same = 0
+        for known, event in zip(self.events, events, strict=False):
+            if known is not event:
+                break
+            n_same += 1
+        del self.events[n_same:], self.states[n_same + 1 :]
+        for event in events[n_same:]:
+            self.events.append(event)
+            self.states.append(apply(self.states[-1], event))
+        return self.states[-1]
+
+
+fold_journal = _Folded().fold
+
+
+@dataclass
 class SimulatedRun:
     """One engine at work in a world."""
 
@@ -182,7 +209,7 @@ class SimulatedRun:
 
     def take_up(self, *, by: str = "Ada") -> None:
         """The first step of a new engine alone."""
-        self.state = LoopState(run=fold(self.events))
+        self.state = LoopState(run=fold_journal(self.events))
         self.queue.clear()
         self.exit_code = None
         self.feed(Resumed(by=by, facts=facts(self.simulated, self.config)))

@@ -280,18 +280,24 @@ def _row_class(row: PlanItemDraft) -> RowClass | None:
 
 def _class_of(heading: PlanItemDraft) -> HeadingClass:
     name = heading.section.name
-    if name is None and heading.is_signed:
-        return HeadingClass.REMARKED if heading.mark is None else HeadingClass.SIGNED
+    if name is None:
+        return _class_without_name(heading)
     if name is HeadingClass.STEP and heading.is_signed:
         return HeadingClass.REMARKED_STEP
-    if not may_be_task(heading):
-        is_counted = COUNTED.match(heading.text) is not None
-        return HeadingClass.COUNTED if is_counted else HeadingClass.PLAIN
-    if name is None and not has_state(heading):
-        return HeadingClass.LISTED
-    if name is None:
-        return HeadingClass.STATED
     return _STATED_CLASS.get(name, HeadingClass.STATED) if has_state(heading) else name
+
+
+def _class_without_name(heading: PlanItemDraft) -> HeadingClass:
+    is_counted = COUNTED.match(heading.text) is not None
+    if heading.is_signed and is_counted:
+        return HeadingClass.REMARKED_COUNTED
+    if heading.is_signed:
+        return HeadingClass.REMARKED if heading.mark is None else HeadingClass.SIGNED
+    if has_state(heading):
+        return HeadingClass.STATED_COUNTED if is_counted else HeadingClass.STATED
+    if may_be_task(heading):
+        return HeadingClass.LISTED
+    return HeadingClass.COUNTED if is_counted else HeadingClass.PLAIN
 
 
 _STATED_CLASS = {
@@ -304,6 +310,8 @@ STATED = frozenset(
         HeadingClass.SIGNED,
         HeadingClass.STATED_TASK,
         HeadingClass.STATED_STEP,
+        HeadingClass.STATED_COUNTED,
+        HeadingClass.REMARKED_COUNTED,
         HeadingClass.REMARKED,
         HeadingClass.REMARKED_STEP,
     }
@@ -311,7 +319,7 @@ STATED = frozenset(
 """The classes of the headings that say their state."""
 
 
-_SURE = STATED - {HeadingClass.SIGNED, HeadingClass.REMARKED, HeadingClass.REMARKED_STEP}
+_SURE = frozenset({HeadingClass.STATED, HeadingClass.STATED_TASK, HeadingClass.STATED_STEP})
 _UNNAMED = frozenset({HeadingClass.PLAIN, HeadingClass.COUNTED})
 _SETTLED = TICKS | {"-"}
 _TASKS = SectionKind.TASKS

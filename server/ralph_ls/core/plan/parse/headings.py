@@ -69,6 +69,10 @@ class HeadingClass(Enum):
     """It has a state and is named like a task, so that those beside it are tasks, too."""
     STATED_STEP = auto()
     """The same for a part of the work."""
+    STATED_COUNTED = auto()
+    """It has a state, and begins with a word and a number as others do."""
+    REMARKED_COUNTED = auto()
+    """The same with a state only in words, or in an emoji in front."""
     REMARKED = auto()
     """It has a state only in words at its end: ``Parser (M, done)``."""
     COUNTED = auto()
@@ -378,16 +382,15 @@ def _read_done(title: str, kind: SectionKind) -> bool | None:
 
 def _read_name(title: str) -> HeadingClass | None:
     bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS)
-    if _TICKET.match(bare) is not None and _NO_TICKET.match(bare) is None:
-        return HeadingClass.TASK
-    if STEP_LABEL.match(bare) is not None:
-        return HeadingClass.STEP
-    bare = bare.lower()
     while (tag := _TAG_BEFORE.match(bare)) is not None:
         bare = bare[tag.end() :]
-    if TASK_NAME.match(bare) is not None:
+    if _TICKET.match(bare) is not None and _NO_TICKET.match(bare) is None:
         return HeadingClass.TASK
-    return None if STEP_NAME.match(bare) is None else HeadingClass.STEP
+    words = bare.lower()
+    if TASK_NAME.match(words) is not None:
+        return HeadingClass.TASK
+    is_step = STEP_LABEL.match(bare) is not None or STEP_NAME.match(words) is not None
+    return HeadingClass.STEP if is_step else None
 
 
 def _normalise(title: str) -> str:

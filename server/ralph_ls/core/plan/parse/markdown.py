@@ -272,20 +272,21 @@ class _Known(NamedTuple):
         """Those whose states count; with boxes, and where they are no pattern, not every one."""
         stated = set(STATED & self.others.keys())
         if self.has_box or self.totals.ornaments >= _ORNATE:
-            stated -= {HeadingClass.SIGNED}
+            stated -= {HeadingClass.SIGNED, HeadingClass.REMARKED_COUNTED}
         n_alike = sum(self.others[one] for one in (HeadingClass.REMARKED, *_STATED_STEPS))
         if self.has_box or n_alike < _PATTERN:
             stated -= {HeadingClass.REMARKED}
         return stated - {HeadingClass.REMARKED_STEP} if self.has_box else stated
 
-    def _named_headings(self, stated: Collection[HeadingClass]) -> set[HeadingClass]:
+    def _named_headings(self, stated: set[HeadingClass]) -> set[HeadingClass]:
         """Those that may be tasks without a state, in a plan without boxes."""
-        wanted = {HeadingClass.TASK if HeadingClass.TASK in self.others else HeadingClass.STEP}
-        is_alone = not stated and self.others.keys().isdisjoint(_ALONE)
-        if self.others[HeadingClass.REMARKED] >= _PATTERN and HeadingClass.REMARKED in stated:
-            wanted |= {HeadingClass.PLAIN, HeadingClass.COUNTED}
-        elif is_alone and not self.totals.listed:
-            wanted.add(HeadingClass.COUNTED)
+        is_of_tasks = not self.others.keys().isdisjoint(_TASKS)
+        wanted = {HeadingClass.TASK if is_of_tasks else HeadingClass.STEP}
+        is_alone = stated <= _COUNTED and self.others.keys().isdisjoint(_ALONE)
+        if is_alone and not self.totals.listed:
+            wanted |= _COUNTED
+        elif HeadingClass.REMARKED in stated and self.others[HeadingClass.REMARKED] >= _PATTERN:
+            wanted |= {HeadingClass.PLAIN, *_COUNTED}
         return wanted
 
 
@@ -297,6 +298,11 @@ _STATED_STEPS = frozenset(
 _NAMED = _STATED_STEPS | {HeadingClass.TASK, HeadingClass.STEP}
 _PATTERN = 2
 """So many headings with a state in words make those beside them tasks."""
+_TASKS = frozenset({HeadingClass.TASK, HeadingClass.STATED_TASK})
+_COUNTED = frozenset(
+    {HeadingClass.COUNTED, HeadingClass.STATED_COUNTED, HeadingClass.REMARKED_COUNTED}
+)
+"""A state makes no other of them a task, or none: they are one family."""
 _BY_PATTERN = frozenset({HeadingClass.REMARKED, HeadingClass.PLAIN, HeadingClass.COUNTED})
 _ALONE = frozenset({HeadingClass.TASK, HeadingClass.STEP, HeadingClass.LISTED})
 """Where there are headings of these classes, those that only count something are none."""
@@ -476,8 +482,11 @@ def _counted_sections(sections: Sequence[HeadingSection]) -> Collection[HeadingS
 
 def _counted_word(section: HeadingSection) -> str | None:
     """The word of ``Commit 01: …``."""
-    found = COUNTED.match(section.title)
+    found = COUNTED.match(_BOX_BEFORE.sub("", section.title))
     return None if found is None else found[1].lower()
+
+
+_BOX_BEFORE = re.compile(r"\s*\[[^\[\]]?\]\s*")
 
 
 def _is_beside(section: HeadingSection, around: Collection[HeadingSection | None]) -> bool:

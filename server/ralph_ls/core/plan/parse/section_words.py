@@ -345,7 +345,7 @@ COUNTED = re.compile(
 )
 """Beginnings of headings that count what is to be done: ``Commit 01: …``."""
 
-NUMBERED = re.compile(r"\W*(?:[0-9]+\.[0-9]+|[0-9]{1,3}[.)、](?=\s|[^\W0-9]))")
+NUMBERED = re.compile(r"\W*(?:[xX~]\]\W*)?(?:[0-9]+\.[0-9]+|[0-9]{1,3}[.)、](?=\s|[^\W0-9]))")
 """Beginnings of headings that divide one of those, and of a section for tasks."""
 
 PRIORITIES = {

@@ -16,7 +16,7 @@ from typing import Any
 
 from ralph_ls.core.loop import effects as order
 from ralph_ls.core.loop import lanes as lane_order
-from ralph_ls.core.loop.fold import apply, fold
+from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.loop.inputs import AnnouncementDone, EngineFacts, Input, Resumed, Started
 from ralph_ls.core.loop.lanes import (
     ACTIVE,
@@ -48,7 +48,7 @@ from ralph_ls.protocol.run.values import (
     PlanCountsView,
     TaskRef,
 )
-from tests.unit.core.loop.simulated_run import BEGIN, RUN, command
+from tests.unit.core.loop.simulated_run import BEGIN, RUN, command, fold_journal
 
 PHASES = {
     Phase.STARTING,
@@ -330,7 +330,7 @@ class SimulatedSession:
     def resume(self, *, by: str = "Ada", config: Config | None = None) -> SimulatedSession:
         """A new engine resumes the journal of one that is gone."""
         self.config = config or self.config
-        self.state = LoopState(run=fold(self.events))
+        self.state = LoopState(run=fold_journal(self.events))
         self.queue.clear()
         self.exit_code = None
         self.feed(Resumed(by=by, facts=self.facts()))
