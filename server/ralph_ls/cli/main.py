@@ -11,7 +11,7 @@ import os
 import sys
 
 from ralph_ls import __version__
-from ralph_ls.cli.output import print_error, print_hint
+from ralph_ls.cli.output import discard_stdout, print_error, print_hint
 from ralph_ls.cli.verbs import ALIASES, VERBS
 from ralph_ls.protocol.errors import REPORT_CLASS, RalphError, UsageError
 from ralph_ls.store.own_python import keep_search_path_absolute
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):
         # The reader is gone; click raises SystemExit then, and in no other case.
-        _silence_stdout()
+        discard_stdout()
         return 0
     except OSError as error:
         # Unforeseen errors of files and folders are still reported as what they are.
@@ -228,9 +228,3 @@ def _use_utf8() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="replace")
-
-
-def _silence_stdout() -> None:
-    """The reader is gone: nothing may be flushed to it when the interpreter ends."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())

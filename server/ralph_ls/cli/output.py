@@ -215,3 +215,9 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], title_width: 
         # A text, so that no stranger's brackets are taken for markup.
         table.add_row(*(Text(cell) for cell in row))
     return table
+
+
+def discard_stdout() -> None:
+    """The reader is gone: nothing more is written to it, nor flushed when the interpreter ends."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())

@@ -239,6 +239,11 @@ def names_in(folder: Path, limit: int = MOST_NAMES) -> list[str]:
     return sorted(found)
 
 
+def printable_path(path: str | Path) -> str:
+    """A path as it is reported and recorded, which is UTF-8."""
+    return os.fsencode(path).decode("utf-8", errors="backslashreplace")
+
+
 def files_below(folder: Path, limit: int = MOST_NAMES) -> list[Path]:
     """All files below a folder, sorted; links to folders are not followed.
 

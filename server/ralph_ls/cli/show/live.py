@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from ralph_ls.cli.output import discard_stdout
 from ralph_ls.cli.show.renderers import (
     BellRenderer,
     JsonRenderer,
@@ -96,12 +97,12 @@ class RunViewer:
                     renderer.show(snapshot[start : start + 50])
                     self._n_shown += 1
         except OSError:
-            _discard_stdout()
+            discard_stdout()
         finally:
             try:
                 renderer.close()
             except OSError:
-                _discard_stdout()
+                discard_stdout()
 
 
 def choose_renderer(
@@ -213,9 +214,3 @@ class ScreenBesideRun:
             self._is_over = True
         if self._process is not None:
             self._process.end()
-
-
-def _discard_stdout() -> None:
-    """The reader is gone; the run continues, and nothing more is written to it."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())

@@ -189,11 +189,9 @@ class IterationCommitter:
         """Write the commit below each entry of the log that the loop or the agent committed."""
         root, path = self.launcher.workspace.root, self.launcher.workspace.config.paths.progress
 
-        def named(data: bytes) -> bytes:
-            text = data.decode("utf-8", errors="surrogateescape")
+        def named(text: str) -> str:
             lines = [*entries_without_commit(text, NAMED_ENTRIES)]
-            commits = self._commits_of(order, path, lines)
-            return name_commits(text, commits).encode("utf-8", errors="surrogateescape")
+            return name_commits(text, self._commits_of(order, path, lines))
 
         try:
             before, edited = edit_plan(root, path, named, "commit again")

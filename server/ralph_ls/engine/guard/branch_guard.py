@@ -11,7 +11,6 @@ Slow, for git is asked: call it in threads. It must never write into the work tr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,10 +30,10 @@ from ralph_ls.engine.delivery.restoration_commits import (
     write_blob,
 )
 from ralph_ls.engine.git.history import CommitOwner, IterationCommits
-from ralph_ls.engine.git.status import journal_path
 from ralph_ls.engine.plan.source import GuardedPlan, PlanOffence, WatchedIteration
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.store.files import printable_path
 
 SHOWN_PATHS = 5
 TRIES = 3
@@ -112,7 +111,7 @@ class BranchGuard:
     def version_of_user(self, path: str, commits: IterationCommits) -> UserVersion | None:
         """A guarded path as the user has committed it meanwhile; None where they have not."""
         real = real_path(self._root, path)
-        commit = commits.last_of_user(_name(real))
+        commit = commits.last_of_user(printable_path(real))
         if commit is None:
             return None
         entry = entries_of(self._root, commit, [real])[real]
@@ -184,7 +183,7 @@ class BranchGuard:
     def _reported_paths(self, found: Sequence[_Finding]) -> set[str]:
         """The paths under which a commit of these is reported; a folder may be as a whole."""
         folders = self._workspace.source.own_folders if self._is_folder else ()
-        return {*(_shown(one.path) for one in found), *map(_shown, folders)}
+        return {*(printable_path(one.path) for one in found), *map(printable_path, folders)}
 
     def _outcome(
         self,
@@ -203,8 +202,8 @@ class BranchGuard:
     def _judge(
         self, commits: IterationCommits, files: Sequence[str], plan: KnownPlan | None
     ) -> list[_Finding]:
-        touched = [path for path in files if commits.owners(_name(path))]
-        of_plan = [path for path in self._files_of(plan) if commits.owners(_name(path))]
+        touched = [path for path in files if commits.owners(printable_path(path))]
+        of_plan = [path for path in self._files_of(plan) if commits.owners(printable_path(path))]
         paths = [*touched, *of_plan]
         if not paths or commits.head is None:
             return []
@@ -213,12 +212,13 @@ class BranchGuard:
         found: list[_Finding | None] = [
             self._judge_file(path, base[path], now[path])
             for path in touched
-            if now[path] != base[path] and CommitOwner.USER not in commits.owners(_name(path))
+            if now[path] != base[path]
+            and CommitOwner.USER not in commits.owners(printable_path(path))
         ]
         if plan is not None:
             found += self._judge_plans(plan, of_plan, base, now)
         return [
-            replace(one, why_not=_why_not(commits.owners(_name(one.path))))
+            replace(one, why_not=_why_not(commits.owners(printable_path(one.path))))
             for one in found
             if one is not None
         ]
@@ -229,7 +229,7 @@ class BranchGuard:
         """Where the agent's changes begin: for the plan, at what the user has committed."""
         base = entries_of(self._root, commits.base, paths)
         for path in of_plan:
-            if since := commits.last_of_user(_name(path)):
+            if since := commits.last_of_user(printable_path(path)):
                 base |= entries_of(self._root, since, [path])
         return base
 
@@ -264,7 +264,7 @@ class BranchGuard:
         what = Forbidden.CHANGED
         if base is None or now is None:
             what = Forbidden.CREATED if base is None else Forbidden.DELETED
-        reverted = RevertedChange(path=_shown(path), what=what)
+        reverted = RevertedChange(path=printable_path(path), what=what)
         return _Finding(path=path, was=now, wanted=base, reverted=(reverted,))
 
     def _judge_plan(
@@ -273,7 +273,7 @@ class BranchGuard:
         if now == base:
             return None
         if now is None:
-            deleted = RevertedChange(path=_shown(plan.path), what=Forbidden.DELETED)
+            deleted = RevertedChange(path=printable_path(plan.path), what=Forbidden.DELETED)
             return _Finding(path=path, was=None, wanted=base, reverted=(deleted,))
         data = read_blob(self._root, now)
         committed = None if base is None else read_blob(self._root, base)
@@ -363,10 +363,10 @@ class BranchGuard:
         found: Sequence[_Finding],
     ) -> frozenset[str]:
         """The agent's commits that touch nothing but paths of which nothing is left."""
-        names = {_name(path): path for path in restored}
+        names = {printable_path(path): path for path in restored}
         plan = self._workspace.source.file
-        if plan is not None and _shown(plan) in restored:
-            names[_name(real_path(self._root, plan))] = real_path(self._root, plan)
+        if plan is not None and printable_path(plan) in restored:
+            names[printable_path(real_path(self._root, plan))] = real_path(self._root, plan)
         if not names:
             return frozenset()
         paths = [*names.values()]
@@ -406,7 +406,7 @@ def _asked(found: Sequence[_Finding], why: str) -> list[Notice]:
     left = [one for one in found if one.why_not or why]
     if not left:
         return []
-    paths = [_shown(one.path) for one in left]
+    paths = [printable_path(one.path) for one in left]
     reason = left[0].why_not or why
     names = " ".join(paths[:SHOWN_PATHS])
     message = (
@@ -425,14 +425,6 @@ def _key(offence: PlanOffence) -> tuple[str, str]:
 def _with_ends_of(data: bytes, text: bytes) -> bytes:
     """A text of the work tree with the line ends that git keeps it with."""
     return text if b"\r\n" in data else text.replace(b"\r\n", b"\n")
-
-
-def _name(path: str) -> str:
-    return journal_path(os.fsencode(path))
-
-
-def _shown(path: str) -> str:
-    return os.fsencode(path).decode("utf-8", errors="backslashreplace")
 
 
 def _decode(data: bytes) -> str:

@@ -17,13 +17,13 @@ from pathlib import Path
 from ralph_ls.core.loop.inputs import RevertedChange
 from ralph_ls.engine.git.history import IterationCommits
 from ralph_ls.engine.guard.branch_guard import BranchGuard, KnownPlan
-from ralph_ls.engine.guard.protected_files import DisplacedFiles, printable_path
+from ralph_ls.engine.guard.protected_files import DisplacedFiles
 from ralph_ls.engine.plan.source import GuardedPlan, WatchedIteration
 from ralph_ls.engine.plan.structured import FolderSource
 from ralph_ls.engine.worktree.workspace import Workspace, saves_of
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, StateUnusable
 from ralph_ls.protocol.run.iteration_events import Forbidden
-from ralph_ls.store.files import ChangedMeanwhile, resolve_inside, write_atomic
+from ralph_ls.store.files import ChangedMeanwhile, printable_path, resolve_inside, write_atomic
 from ralph_ls.store.project.plan_file import UserSave, text_hash
 from ralph_ls.store.project.plan_folder import read_folder, read_plan_file, write_folder
 

@@ -33,19 +33,20 @@ from ralph_ls.engine.git.history import IterationCommits
 from ralph_ls.engine.guard.branch_guard import BranchGuard, GuardReport, KnownPlan
 from ralph_ls.engine.guard.committed_plan import CommittedPlan
 from ralph_ls.engine.guard.folder_guard import FolderGuard
-from ralph_ls.engine.guard.protected_files import (
-    DisplacedFiles,
-    GitFiles,
-    ProtectedFiles,
-    printable_path,
-)
+from ralph_ls.engine.guard.protected_files import DisplacedFiles, GitFiles, ProtectedFiles
 from ralph_ls.engine.plan.source import GuardedPlan, WatchedIteration
 from ralph_ls.engine.plan.structured import FolderSource
 from ralph_ls.engine.worktree.workspace import Workspace, saves_of
 from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import TaskRef
-from ralph_ls.store.files import ChangedMeanwhile, read_if_there, read_regular, write_atomic
+from ralph_ls.store.files import (
+    ChangedMeanwhile,
+    printable_path,
+    read_if_there,
+    read_regular,
+    write_atomic,
+)
 from ralph_ls.store.project.plan_file import text_hash
 from ralph_ls.store.project.plan_folder import read_plan_file
 from ralph_ls.store.project.trust import LARGEST_FILE

@@ -45,6 +45,7 @@ from ralph_ls.store.files import (
     make_folders_below,
     make_private_folder,
     names_in,
+    printable_path,
     read_regular,
     write_atomic,
 )
@@ -127,11 +128,6 @@ def _copy_regular(source: str, target: str) -> None:
     """Copy what a folder that moves to another file system holds, where it has content."""
     if kind_of_irregular(os.lstat(source).st_mode) is None:
         shutil.copy2(source, target)
-
-
-def printable_path(path: str) -> str:
-    """A path as it is reported, which is UTF-8."""
-    return os.fsencode(path).decode("utf-8", errors="backslashreplace")
 
 
 class GitFiles:

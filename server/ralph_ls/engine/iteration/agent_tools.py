@@ -275,12 +275,7 @@ class AgentTools:
 
     def _edit(self, change: Callable[[str], str]) -> None:
         workspace = self._workspace
-
-        def in_bytes(data: bytes) -> bytes:
-            text = data.decode("utf-8", errors="surrogateescape")
-            return change(text).encode("utf-8", errors="surrogateescape")
-
-        edit_plan(workspace.root, str(workspace.source.file), in_bytes, "call again")
+        edit_plan(workspace.root, str(workspace.source.file), change, "call again")
 
 
 def _row(task: Task) -> str:

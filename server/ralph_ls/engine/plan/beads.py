@@ -321,9 +321,7 @@ class BeadsSource(PlanSource):
     def commands(self, text: str) -> tuple[str, ...]:
         open_ones = (one for one in self._snapshot(text).in_scope() if not one.is_closed)
         found = closings(open_ones, on_path=self.on_path)
-        return runnable_commands(
-            find_beads_violations for one in found for find_beads_violations in one.checks
-        )
+        return runnable_commands(check for one in found for check in one.checks)
 
     def close(self, verifications: Sequence[TaskVerification], before: str) -> WrittenPlan:
         """Write verification results into ``bd``: a close reason, or the issue is opened again."""

@@ -424,7 +424,7 @@ class GithubSource(MarkdownSource):
             make_folders_below(self.root, target.parent)
             write_atomic(target, text.encode())
             return
-        edit_plan(self.root, MIRROR, lambda _: text.encode(), "start the run again")
+        edit_plan(self.root, MIRROR, lambda _: text, "start the run again")
 
     def _notices_of(self, built: BuiltQueue) -> list[Notice]:
         """What people on GitHub changed, and who is left out; each once."""

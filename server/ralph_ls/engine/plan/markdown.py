@@ -27,10 +27,7 @@ from ralph_ls.core.plan.queries import renamed_tasks
 from ralph_ls.core.plan.specs import FOLDER, Spec, check_specs, fix_plan_skeleton, unplanned_specs
 from ralph_ls.core.plan.verification import markdown_evidence as closing
 from ralph_ls.core.plan.verification.criterion_checks import (
-    TaskClosing,
     TaskVerification,
-    checks_of,
-    runnable_commands,
 )
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.plan.plan_file import (
@@ -239,14 +236,6 @@ class MarkdownSource(PlanSource):
         self._is_unplanned_reported = bool(names)
         return (unplanned_notice(names),) if names else ()
 
-    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
-        del before
-        return closing.markdown_closings(self.parse(after).plan, done, on_path=self.on_path)
-
-    def commands(self, text: str) -> tuple[str, ...]:
-        criteria = [one for task in self.parse(text).plan.tasks for one in task.criteria]
-        return runnable_commands(checks_of(criteria, on_path=self.on_path))
-
     def close(self, verifications: Sequence[TaskVerification], before: str) -> WrittenPlan:
         def change(text: str, task_id: str, one: TaskVerification) -> str:
             named = replace(one, task=TaskRef(id=task_id, title=one.task.title))
@@ -260,12 +249,7 @@ class MarkdownSource(PlanSource):
         )
 
     def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
-        # ``--mode plan`` and ``ralph replan`` order a new plan.
-        is_ordered = self.config.mode is FirstMode.PLAN
-        is_free = iteration.mode is Mode.PLAN and (is_ordered or self.config.guard.planning_is_free)
-        powers = PlanPowers(
-            may_drop=is_free, may_change_criteria=is_free, decided=iteration.decided
-        )
+        powers = self.powers(iteration)
         plans = [parse_markdown(text).plan for text in (before, after)]
         own = None if iteration.task is None or not iteration.has_evidence else iteration.task.id
         done = guard_plan(

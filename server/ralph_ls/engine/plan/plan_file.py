@@ -27,7 +27,7 @@ from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, RalphError, UsageError
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
-from ralph_ls.store.project.plan_file import edit_plan, read_plan
+from ralph_ls.store.project.plan_file import edit_plan, read_plan, shown_text
 
 SHOWN_TASKS = 10
 SHOWN_TITLES = 3
@@ -154,19 +154,19 @@ def set_task_aside(root: Path, path: str, task_id: str, *, reason: str, needs: s
     _, edited = edit_plan(
         root,
         path,
-        lambda data: _blocked(data, task_id, reason, needs),
+        lambda text: _blocked(text, task_id, reason, needs),
         f"block the task {task_id}",
     )
-    return edited.decode("utf-8", errors="replace")
+    return shown_text(edited)
 
 
 def reset_for_replanning(root: Path, path: str) -> ReplanReset:
     """Open tasks in progress before the plan is made again; raises as ``set_task_aside``."""
     resets: list[ReplanReset] = []
 
-    def open_all(data: bytes) -> bytes:
-        resets.append(reset_in_progress(data.decode("utf-8", errors="surrogateescape")))
-        return resets[-1].text.encode("utf-8", errors="surrogateescape")
+    def open_all(text: str) -> str:
+        resets.append(reset_in_progress(text))
+        return resets[-1].text
 
     edit_plan(root, path, open_all, "reopen what is in progress there")
     return resets[-1]
@@ -203,19 +203,16 @@ def require_task(plan: Plan, task_id: str) -> None:
     raise UsageError(f"the plan has no task {task_id!r}{meant}")
 
 
-def _blocked(data: bytes, task_id: str, reason: str, needs: str) -> bytes:
+def _blocked(text: str, task_id: str, reason: str, needs: str) -> str:
     """The plan with the task marked.
 
     Its ids are those of the text in which what is no UTF-8 was replaced; the bytes stay.
     """
-    text = data.decode("utf-8", errors="replace")
-    ids = [task.id for task in parse_markdown(text).plan.tasks]
+    ids = [task.id for task in parse_markdown(shown_text(text)).plan.tasks]
     if task_id not in ids:
-        return data
-    exact = data.decode("utf-8", errors="surrogateescape")
-    tasks = parse_markdown(exact).plan.tasks
-    same = tasks[ids.index(task_id)]
-    return block_task(exact, same.id, reason, needs).encode("utf-8", errors="surrogateescape")
+        return text
+    same = parse_markdown(text).plan.tasks[ids.index(task_id)]
+    return block_task(text, same.id, reason, needs)
 
 
 def _is_waiting(task: Task, set_aside: Mapping[str, int], skipped: Collection[str]) -> bool:
@@ -276,16 +273,14 @@ def close_in_file(
     return WrittenPlan(text=source.read(), verifications=tuple(written), notices=tuple(notices))
 
 
-def _changed(source: PlanSource, one: TaskVerification, change: Change, data: bytes) -> bytes:
+def _changed(source: PlanSource, one: TaskVerification, change: Change, text: str) -> str:
     """The file with one task's edit made.
 
     Ids are those of the text in which what is no UTF-8 was replaced; the bytes stay.
     """
-    shown = data.decode("utf-8", errors="replace")
-    exact = data.decode("utf-8", errors="surrogateescape")
-    task_id = one.task.id
-    if exact != shown:
+    shown, task_id = shown_text(text), one.task.id
+    if text != shown:
         ids = [task.id for task in source.parse(shown).plan.tasks]
-        tasks = source.parse(exact).plan.tasks
+        tasks = source.parse(text).plan.tasks
         task_id = tasks[ids.index(task_id)].id if task_id in ids else task_id
-    return change(exact, task_id, one).encode("utf-8", errors="surrogateescape")
+    return change(text, task_id, one)

@@ -18,9 +18,16 @@ from types import MappingProxyType
 from ralph_ls.core.loop.effects import LaunchAgent, NoteSetAside, SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.plan.completion import has_completion_marker
+from ralph_ls.core.plan.diff.guard import PlanPowers
 from ralph_ls.core.plan.model import ParsedPlan, Plan
 from ralph_ls.core.plan.queries import count_tasks, newly_done
-from ralph_ls.core.plan.verification.criterion_checks import TaskClosing, TaskVerification
+from ralph_ls.core.plan.verification.criterion_checks import (
+    TaskClosing,
+    TaskVerification,
+    checks_of,
+    runnable_commands,
+)
+from ralph_ls.core.plan.verification.markdown_evidence import markdown_closings
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.plan import RequestView
@@ -393,13 +400,20 @@ class PlanSource(ABC):
 
         ``done`` are the tasks that it finished, or advanced in review.
         """
-        del before, after, done
-        return ()
+        del before
+        return markdown_closings(self.parse(after).plan, done, on_path=self.on_path)
 
     def commands(self, text: str) -> tuple[str, ...]:
         """The commands that the plan names and that could be run without a shell, each once."""
-        del text
-        return ()
+        criteria = [one for task in self.parse(text).plan.tasks for one in task.criteria]
+        return runnable_commands(checks_of(criteria, on_path=self.on_path))
+
+    def powers(self, iteration: WatchedIteration) -> PlanPowers:
+        """What the agent may change in the plan beside finishing tasks."""
+        # ``--mode plan`` and ``ralph replan`` order a new plan.
+        is_ordered = self.config.mode is FirstMode.PLAN
+        is_free = iteration.mode is Mode.PLAN and (is_ordered or self.config.guard.planning_is_free)
+        return PlanPowers(may_drop=is_free, may_change_criteria=is_free, decided=iteration.decided)
 
     def close(self, verifications: Sequence[TaskVerification], before: str) -> WrittenPlan:
         """Write verification results of closed tasks into the plan, as an edit of the engine.

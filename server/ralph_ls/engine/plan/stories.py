@@ -72,7 +72,7 @@ from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.files import resolve_inside
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.project.config_file import LoadedSettings
-from ralph_ls.store.project.plan_file import edit_plan
+from ralph_ls.store.project.plan_file import edit_plan, shown_text
 from ralph_ls.store.run.active_run import ACTIVE_FILE, StopHookState, remove_active, write_active
 
 SHOWN_PROBLEMS = 5
@@ -123,11 +123,9 @@ class StoriesSource(PlanSource):
             return []
         opened: list[edits.StoriesReset] = []
 
-        def open_all(data: bytes) -> bytes:
-            opened.append(
-                edits.reset_stories_in_progress(data.decode("utf-8", errors="surrogateescape"))
-            )
-            return opened[-1].text.encode("utf-8", errors="surrogateescape")
+        def open_all(text: str) -> str:
+            opened.append(edits.reset_stories_in_progress(text))
+            return opened[-1].text
 
         edit_plan(self.root, self.path, open_all, "set the reviewStatus of all stories to null")
         if not opened[-1].titles:
@@ -262,17 +260,15 @@ class StoriesSource(PlanSource):
         """Say in the story's notes that it was given up: stories have no state for that."""
         note = f"Set aside: {order.reason}"
 
-        def noted(data: bytes) -> bytes:
-            text = data.decode("utf-8", errors="surrogateescape")
+        def noted(text: str) -> str:
             if order.task.id not in self._read(text).stories.by_id():
-                return data
-            edited = edits.append_story_note(text, order.task.id, note)
-            return edited.encode("utf-8", errors="surrogateescape")
+                return text
+            return edits.append_story_note(text, order.task.id, note)
 
         _, edited = edit_plan(
             self.root, self.path, noted, f"note in {order.task.id} that it is set aside"
         )
-        return edited.decode("utf-8", errors="replace")
+        return shown_text(edited)
 
     def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
         return closing.story_closings(before, after, done, on_path=self.on_path)

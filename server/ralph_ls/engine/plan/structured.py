@@ -30,12 +30,8 @@ from ralph_ls.core.plan.formats.text_operations import (
 from ralph_ls.core.plan.model import ParsedPlan
 from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.core.plan.verification.criterion_checks import (
-    TaskClosing,
     TaskVerification,
-    checks_of,
-    runnable_commands,
 )
-from ralph_ls.core.plan.verification.markdown_evidence import markdown_closings
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.plan.plan_file import (
     facts_of,
@@ -56,10 +52,10 @@ from ralph_ls.engine.plan.source import (
 from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
-from ralph_ls.protocol.run.values import Mode, TaskRef
+from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.config_file import LoadedSettings
-from ralph_ls.store.project.plan_file import edit_plan, read_plan
+from ralph_ls.store.project.plan_file import edit_plan, read_plan, shown_text
 from ralph_ls.store.project.plan_folder import edit_folder, folder_files, read_folder
 from ralph_ls.store.project.prompt_texts import notes_of_plan
 
@@ -137,14 +133,6 @@ class StructuredSource(PlanSource):
         del text
         return replace(context, plan_hint=notes_of_plan(self.root, self.path, self.format))
 
-    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
-        del before
-        return markdown_closings(self.parse(after).plan, done, on_path=self.on_path)
-
-    def commands(self, text: str) -> tuple[str, ...]:
-        criteria = [one for task in self.parse(text).plan.tasks for one in task.criteria]
-        return runnable_commands(checks_of(criteria, on_path=self.on_path))
-
     def close(self, verifications: Sequence[TaskVerification], before: str) -> WrittenPlan:
         del before
         written: list[TaskVerification] = []
@@ -176,11 +164,7 @@ class StructuredSource(PlanSource):
         return self._edit(marked, f"mark the task {task_id} as blocked")
 
     def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
-        is_ordered = self.config.mode is FirstMode.PLAN
-        is_free = iteration.mode is Mode.PLAN and (is_ordered or self.config.guard.planning_is_free)
-        powers = PlanPowers(
-            may_drop=is_free, may_change_criteria=is_free, decided=iteration.decided
-        )
+        powers = self.powers(iteration)
         done = guard_text(self.operations, before, after, powers, iteration.today)
         if done.broken:
             message = escape_surrogates(
@@ -222,12 +206,8 @@ class FileSource(StructuredSource):
         return read_plan(self.root, self.path).decode("utf-8", errors="replace")
 
     def _edit(self, change: Callable[[str], str], instead: str) -> str:
-        def in_bytes(data: bytes) -> bytes:
-            text = data.decode("utf-8", errors="surrogateescape")
-            return change(text).encode("utf-8", errors="surrogateescape")
-
-        _, edited = edit_plan(self.root, self.path, in_bytes, instead)
-        return edited.decode("utf-8", errors="replace")
+        _, edited = edit_plan(self.root, self.path, change, instead)
+        return shown_text(edited)
 
 
 class FolderSource(StructuredSource):

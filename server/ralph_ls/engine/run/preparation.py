@@ -73,7 +73,7 @@ from ralph_ls.protocol.run.events import IterationEnded
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason
 from ralph_ls.store.external.git_safety import trust_git_settings
-from ralph_ls.store.files import resolve_inside
+from ralph_ls.store.files import printable_path, resolve_inside
 from ralph_ls.store.layout import StateFolder, Worktree, new_run_id
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import (
@@ -444,10 +444,9 @@ def _require_utf8(*paths: Path) -> None:
         try:
             str(path).encode()
         except UnicodeEncodeError as error:
-            shown = os.fsencode(path).decode("utf-8", errors="backslashreplace")
             raise StateUnusable(
-                f"the path {shown} is not UTF-8, so a run there cannot be recorded; rename "
-                "the folder"
+                f"the path {printable_path(path)} is not UTF-8, so a run there cannot be "
+                "recorded; rename the folder"
             ) from error
 
 

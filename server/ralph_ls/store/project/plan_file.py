@@ -164,25 +164,30 @@ def read_plan(root: Path, path: str) -> bytes:
     return data
 
 
-def edit_plan(
-    root: Path, path: str, change: Callable[[bytes], bytes], instead: str
-) -> tuple[bytes, bytes]:
+def shown_text(text: str) -> str:
+    """A text of ``edit_plan`` as it is read elsewhere: what is no UTF-8 is replaced."""
+    return text.encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")
+
+
+def edit_plan(root: Path, path: str, change: Callable[[str], str], instead: str) -> tuple[str, str]:
     """Change the plan; returns it before and after.
 
-    ``instead`` is the remedy where another process keeps writing it. Raises ``PlanMissing``,
+    In all of these texts invalid UTF-8 is surrogate escapes, which are written as the same bytes.
+    ``instead`` is the remedy where another process keeps writing the plan. Raises ``PlanMissing``,
     ``StateUnusable``, and any error of ``change``.
     """
     target = resolve_inside(root, path)
     for _ in range(MERGES):
         data = read_plan(root, path)
-        edited = change(data)
-        if edited == data:
-            return data, data
+        text = data.decode("utf-8", errors="surrogateescape")
+        edited = change(text)
+        if edited == text:
+            return text, text
         try:
-            write_atomic(target, edited, expected=data)
+            write_atomic(target, edited.encode("utf-8", errors="surrogateescape"), expected=data)
         except ChangedMeanwhile:
             continue
-        return data, edited
+        return text, edited
     raise StateUnusable(
         f"another program keeps writing the plan {target}; stop it, then {instead}, or continue "
         "with: ralph run --resume"
@@ -200,8 +205,7 @@ def edit_as_user(
 ) -> bool:
     """Change the plan for the user and record that; returns whether it changed.
 
-    ``change`` gets invalid UTF-8 as surrogate escapes, which are written as the same bytes. Raises
-    like ``edit_plan``.
+    ``change`` gets the text of ``edit_plan``. Raises like it.
     """
     changed = _edited_files(root, path, change, kind)
     for name, before, after in changed:
@@ -222,14 +226,8 @@ def _edited_files(
         return [
             (name, old.get(name, ""), text) for name, text in new.items() if text != old.get(name)
         ]
-
-    def in_bytes(data: bytes) -> bytes:
-        text = data.decode("utf-8", errors="surrogateescape")
-        return change(text).encode("utf-8", errors="surrogateescape")
-
-    sides = edit_plan(root, path, in_bytes, "try again")
-    before, after = (data.decode("utf-8", errors="replace") for data in sides)
-    return [] if sides[0] == sides[1] else [(path, before, after)]
+    before, after = edit_plan(root, path, change, "try again")
+    return [] if before == after else [(path, shown_text(before), shown_text(after))]
 
 
 def record_edit(

@@ -36,6 +36,7 @@ from ralph_ls.store.files import (
     files_below,
     make_private_folder,
     names_in,
+    printable_path,
     read_if_there,
     read_regular,
     write_atomic,
@@ -153,7 +154,7 @@ def is_lesson(path: str) -> bool:
 
 def claim_of_file(path: str, data: bytes) -> Claim:
     """Claim of a file of the tree, with the exact bytes that will be used."""
-    return _claim(_path_key(path), data, path=_path_key(path))
+    return _claim(printable_path(path), data, path=printable_path(path))
 
 
 def claims_of_script(
@@ -296,11 +297,6 @@ def _words(table: Mapping[str, Any]) -> Iterator[str]:
         yield from filter(None, re.split(r"[\s:;=,]+", value))
 
 
-def _path_key(path: str) -> str:
-    """A path as a key, also with invalid UTF-8."""
-    return os.fsencode(path).decode("utf-8", errors="backslashreplace")
-
-
 def _claims_of_command(
     root: Path, key: str, argv: tuple[str, ...], approved: Collection[str]
 ) -> list[Claim]:
@@ -341,7 +337,7 @@ def _with_what_it_runs(
     yield replace(claim, not_covered=tuple(found.not_covered))
     for file in found.files.values():
         made = _claim(
-            f"{owner}: {_path_key(file.name)}", file.data, agent=claim.agent, path=file.path
+            f"{owner}: {printable_path(file.name)}", file.data, agent=claim.agent, path=file.path
         )
         yield replace(made, is_private=file.is_ignored)
 

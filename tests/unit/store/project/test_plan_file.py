@@ -56,11 +56,11 @@ def test_a_link_to_the_plan_is_kept_under_the_name_of_the_file(
 def test_what_somebody_writes_meanwhile_is_in_it(root: Path) -> None:
     others = iter([b"one more\n"])
 
-    def change(data: bytes) -> bytes:
+    def change(text: str) -> str:
         for line in others:
             with (root / "plan.md").open("ab") as file:
                 file.write(line)
-        return data + b"mine\n"
+        return text + "mine\n"
 
     edit_plan(root, "plan.md", change, "try again")
     assert read_plan(root, "plan.md") == b"- [ ] caf\xe9\r\none more\nmine\n"
@@ -69,10 +69,10 @@ def test_what_somebody_writes_meanwhile_is_in_it(root: Path) -> None:
 def test_a_plan_that_never_rests_is_left_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_file, "MERGES", 3)
 
-    def change(data: bytes) -> bytes:
+    def change(text: str) -> str:
         with (root / "plan.md").open("ab") as file:
             file.write(b"x\n")
-        return data + b"mine\n"
+        return text + "mine\n"
 
     with pytest.raises(StateUnusable, match="another program keeps writing"):
         edit_plan(root, "plan.md", change, "try again")
@@ -82,4 +82,4 @@ def test_a_plan_that_never_rests_is_left_alone(root: Path, monkeypatch: pytest.M
 def test_a_plan_that_is_gone_is_reported(root: Path) -> None:
     (root / "plan.md").unlink()
     with pytest.raises(PlanMissing, match="cannot be read"):
-        edit_plan(root, "plan.md", bytes, "try again")
+        edit_plan(root, "plan.md", str, "try again")
