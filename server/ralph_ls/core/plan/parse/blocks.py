@@ -240,8 +240,6 @@ class BlockTotals(NamedTuple):
     """Items directly in sections that are named for tasks, plain lines apart."""
     stepped: int = 0
     """Numbered items in parts of the work and in ``Implementation steps`` and the like."""
-    dashes: int = 0
-    """Boxes ``[-]``, which dialects read differently."""
     ornaments: int = 0
     """Headings that begin with an emoji that is no state."""
     headed: int = 0
@@ -529,7 +527,6 @@ class PlanBlock:
                 for item in items
             ),
             stepped=sum(_is_of_steps(item) for item in items),
-            dashes=sum(item.box == "-" for item in items),
         )
         listed = [item for item in items if item.section.kind not in _NO_LISTS]
         self.headings = tuple(

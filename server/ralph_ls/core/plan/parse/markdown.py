@@ -32,7 +32,7 @@ from ralph_ls.core.plan.parse.blocks import (
     move_block,
     read_block,
 )
-from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect, find_dialect
+from ralph_ls.core.plan.parse.dialect import MarkdownDialect, find_dialect
 from ralph_ls.core.plan.parse.guesses import find_guesses
 from ralph_ls.core.plan.parse.headings import (
     HeadingClass,
@@ -330,7 +330,7 @@ def _show_all(
     blocks: Sequence[PlanBlock],
     known: _Known,
 ) -> ParsedPlan:
-    context = _context_of(known, blocks, dialect or _dialect_of(text, known))
+    context = _context_of(known, blocks, dialect or find_dialect(text))
     readings = [block.read_in(context) for block in blocks]
     tally: Counter[tuple[TaskState, bool]] = Counter()
     # Not by ``update``, which takes longer than to read so small a block again.
@@ -358,7 +358,7 @@ def _replace(
     gone = before.readings[first:last]
     known = before.known.step(fresh, [reading.block for reading in gone])
     names, context = before.optional_sections, before.context
-    dialect = before.dialect or _dialect_of(text, known)
+    dialect = before.dialect or find_dialect(text)
     if known.headings() or context != _context_of(known, (), dialect):
         kept = [reading.block for reading in before.readings]
         blocks = [*kept[:first], *fresh, *kept[last:]]
@@ -381,12 +381,6 @@ def _replace(
         known=known,
     )
     return _show(source)
-
-
-def _dialect_of(text: str, known: _Known) -> MarkdownDialect:
-    """The dialect that the text shows; it is searched only where that matters."""
-    matters = known.totals.dashes or known.totals.listed
-    return find_dialect(text) if matters else PLAIN
 
 
 def _context_of(

@@ -411,6 +411,11 @@ def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
             id="shares-of-headings",
         ),
         pytest.param(
+            ("| What | Phase |", "|-|-|", "| Saw | 1 ✅ |", "| Nail |"),
+            ["done Saw"],
+            id="a-row-without-its-number",
+        ),
+        pytest.param(
             ("| Phase | Theme | Crates |", "|-|-|-|", "| 0 ✅ | Saw | many more crates |"),
             ["done Saw"],
             id="a-theme-is-a-title",
@@ -527,3 +532,11 @@ def test_the_first_box_in_a_list_hides_no_task_in_silence(text: str) -> None:
     lines = {number for guess in read.guesses for number in guess.lines}
     lost = was.keys() - {task.title for task in read.plan.tasks}
     assert {was[title] for title in lost} <= lines
+
+
+def test_where_every_task_has_a_box_no_list_without_one_is_in_doubt() -> None:
+    lines = (
+        *("# Tasks: Roof", "## Phase 1: Beam", "- [x] T001 Saw it", "- [ ] T002 Nail it"),
+        *("## Phase 2: Tiles", "x", "## Within each story", "1. Test", "**Task 1: Oil** it"),
+    )
+    assert parse_markdown("\n".join(lines)).guesses == ()
