@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.protocol.run.stop_hook import LONGEST_REQUEST
+from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST
 
 CONNECT_SECONDS = 5.0
 

@@ -1,4 +1,4 @@
-"""Stop hook: what passes between it, the agent and a run of stories, in a box or not.
+"""What passes between a run of stories, the agent and the agent's stop hook.
 
 ``.ralph-active`` exists in the work tree while such a run lives, since the hook looks there; the
 agent's program asks the hook on its stdin, and reads the answer from its stdout.
@@ -52,26 +52,3 @@ class HookAnswer(WireModel):
     decision: Literal["block"] = "block"
     reason: str
     """For the agent: what is left to do."""
-
-
-# Between the hook in a box and the engine outside: names and bounds.
-#
-# One JSON object a line: ``{"method": "stopState", "params": {"continued": true}}`` is answered
-# with ``{"result": {…}}``, anything else with ``{"error": {"code", "message"}}``.
-
-
-INSIDE = "/run/ralph"
-"""The folder of the socket in a box."""
-
-NAME = "hook.sock"
-
-VARIABLE = "RALPH_HOOK_SOCKET"
-"""Names the socket to what runs in a box."""
-
-STOP_STATE = "stopState"
-"""What has to be known to let an agent stop: ``{"active": …, "stops": …}``, as the files have it.
-With ``continued`` it is counted that the agent works on because of a hook."""
-
-LONGEST_REQUEST = 64 * 1024
-LONGEST_ANSWER = 64 << 20
-"""Bytes; the answer holds a whole plan."""
