@@ -13,7 +13,7 @@ from tests.editor.forked_server import LanguageServerForks
 from tests.editor.in_process_editor import InProcessEditor, View, Views
 from tests.editor.wire_client import Wire
 from tests.engine.conftest import project, ralph
-from tests.engine.project_builder import ROOT, end_run
+from tests.engine.project_builder import end_run
 from tests.engine.ralph_program import ForkedProgram
 from tests.engine.ralph_runner import Project
 from tests.unit.core.views.document_contexts import PLAN
@@ -45,7 +45,7 @@ Start = Callable[[str], Awaitable[Wire]]
 @pytest.fixture(scope="session")
 def server_forks() -> Iterator[LanguageServerForks]:
     """One process that forks servers, for all tests of a session."""
-    made = LanguageServerForks(ROOT / "server")
+    made = LanguageServerForks()
     yield made
     made.close()
 

@@ -6,8 +6,8 @@ with its own process, session, working folder, environment and standard streams.
 
 from __future__ import annotations
 
+import os
 import socket
-import sys
 from pathlib import Path
 
 from cattrs import Converter
@@ -15,17 +15,29 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pytest_lsp import client_capabilities
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from tests.engine import forked_ralph
 
 
-class LanguageServerForks(forked_ralph.ForkServer):
-    """The process that forks servers, as its user sees it."""
+class LanguageServerForks(forked_ralph.Forks):
+    """The process that forks servers, as its user sees it; forked from that of ``ralph``."""
 
-    def __init__(self, server_folder: Path) -> None:
-        super().__init__(server_folder, script=__file__)
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        super().__init__(ours)
+        with theirs, Path(os.devnull).open("wb") as nothing:
+            self._process = forked_ralph.fork_server().fork(
+                Path.cwd(),
+                (),
+                {"PATH": os.environ["PATH"]},
+                *(theirs.fileno(), nothing.fileno(), 2),
+                module=__name__,
+                really_launches=True,
+            )
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.wait()
+        self._process.close()
 
 
 def main() -> None:
@@ -41,7 +53,7 @@ def main() -> None:
     server._import_the_rest()
     # Each server would learn the types of LSP again, which takes longer than all else it does.
     _learn_types(make_converter())
-    forked_ralph.serve(socket.socket(fileno=int(sys.argv[1])))
+    forked_ralph.serve(socket.socket(fileno=0))
 
 
 def _learn_types(converter: Converter) -> None:
@@ -53,7 +65,3 @@ def _learn_types(converter: Converter) -> None:
             )
         )
         converter.structure(message, types.InitializeRequest)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ralph_ls.editor.lsp.framing import FrameReader, MalformedFrame
-from tests.engine.forked_ralph import ForkedProcess, ForkServer
+from tests.engine.forked_ralph import ForkedProcess, Forks
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
@@ -55,7 +55,7 @@ class Wire:
         return cls(process)
 
     @classmethod
-    async def fork(cls, fork_server: ForkServer, module: str) -> Wire:
+    async def fork(cls, fork_server: Forks, module: str) -> Wire:
         """The same as ``start``, from a process that has imported the module already."""
         return cls(await ForkedServer.start(fork_server, module))
 
@@ -202,7 +202,7 @@ class ForkedServer:
         self.stderr: asyncio.StreamReader
 
     @classmethod
-    async def start(cls, fork_server: ForkServer, module: str) -> ForkedServer:
+    async def start(cls, fork_server: Forks, module: str) -> ForkedServer:
         (stdin, our_input), (our_output, stdout), (our_errors, stderr) = (
             os.pipe() for _ in range(3)
         )

@@ -183,12 +183,12 @@ class Launches:
 class ForkServer(Forks):
     """The process that forks, as its user sees it."""
 
-    def __init__(self, server_folder: Path, *, script: str = __file__) -> None:
+    def __init__(self, server_folder: Path) -> None:
         ours, theirs = socket.socketpair()
         super().__init__(ours)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", script, str(theirs.fileno())],
+                [sys.executable, "-P", __file__, str(theirs.fileno())],
                 cwd=server_folder,
                 env={"PATH": os.environ["PATH"], "PYTHONPATH": str(server_folder)},
                 pass_fds=[theirs.fileno()],
@@ -222,6 +222,7 @@ def load() -> None:
     from ralph_ls.cli.show import keyboard  # noqa: F401
     from ralph_ls.cli.verbs import VERBS
     from ralph_ls.core.loop.evidence.churn import looks_like_output
+    from ralph_ls.core.loop.profiles import OPTIONAL_SECTIONS
     from ralph_ls.core.plan.diff import merge  # noqa: F401
     from ralph_ls.core.plan.parse.markdown import parse_markdown
     from ralph_ls.engine.demo import agent  # noqa: F401
@@ -256,7 +257,9 @@ def load() -> None:
     looks_like_output("logs/a.py")
     for known in (STATUSES, TESTS_STATUSES, WORK_TYPES):
         word_of("", known)
-    parse_markdown("# Plan\n\n## High priority\n\n- [ ] A task\n")
+    for optional in ((), OPTIONAL_SECTIONS):
+        plan = "# Plan\n\n## High priority\n\n- [ ] A task\n"
+        parse_markdown(plan, optional_sections=optional)
     # An event loop makes this set again for each of the forty signals that an engine listens to.
     patch.object(signal, "valid_signals", functools.cache(signal.valid_signals)).start()
 
@@ -266,6 +269,8 @@ def serve(connection: socket.socket) -> None:
     load()
     # What is here stays here: no collection need look at it, nor copy the pages it is in.
     gc.freeze()
+    # Nor often at what a program makes: few live for more than a second.
+    gc.set_threshold(10_000)
     ended, has_ended = socket.socketpair()
     for end in (ended, has_ended):
         end.setblocking(False)

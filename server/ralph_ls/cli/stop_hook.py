@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_ls.protocol.run.hook_socket import VARIABLE
+from ralph_ls.store.iteration_socket import VARIABLE
 
 if TYPE_CHECKING:
     from ralph_ls.protocol.run.stop_hook import HookAnswer, HookInput

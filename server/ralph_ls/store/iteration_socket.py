@@ -1,6 +1,10 @@
-"""Sockets of iterations: their addresses, and one question to the engine behind one.
+"""Sockets of iterations: names and bounds, their addresses, and one question to the engine behind.
 
-Imports no models and no libraries: ``ralph mcp`` starts beside every agent.
+One JSON object a line: ``{"method": "stopState", "params": {"continued": true}}`` is answered with
+``{"result": {…}}``, anything else with ``{"error": {"code", "message"}}``.
+
+Imports no models and no libraries: ``ralph mcp`` starts beside every agent, and the stop hook each
+time that an agent wants to stop.
 """
 
 from __future__ import annotations
@@ -13,7 +17,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST
+INSIDE = "/run/ralph"
+"""The folder of the stop hook's socket in a box."""
+
+NAME = "hook.sock"
+
+VARIABLE = "RALPH_HOOK_SOCKET"
+"""Names the socket to what runs in a box."""
+
+STOP_STATE = "stopState"
+"""What has to be known to let an agent stop: ``{"active": …, "stops": …}``, as the files have it.
+With ``continued`` it is counted that the agent works on because of a hook."""
+
+LONGEST_REQUEST = 64 * 1024
+LONGEST_ANSWER = 64 << 20
+"""Bytes; the answer holds a whole plan."""
 
 CONNECT_SECONDS = 5.0
 

@@ -21,7 +21,7 @@ from ralph_ls.engine.sandbox.selection import agent_in_box
 from ralph_ls.protocol.config.agent import SandboxConfig
 from ralph_ls.protocol.config.agent_catalog import CATALOG, Dialect
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST
+from ralph_ls.store.iteration_socket import LONGEST_REQUEST
 from ralph_ls.store.layout import StateFolder, Worktree
 
 

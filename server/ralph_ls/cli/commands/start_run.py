@@ -37,7 +37,6 @@ from ralph_ls.protocol.errors import (
     UsageError,
     WorkspaceBusy,
 )
-from ralph_ls.protocol.lsp.setup import SetupFileAction
 from ralph_ls.protocol.plan import STDIN
 from ralph_ls.protocol.run.values import Mode, Phase
 from ralph_ls.store.files import read_regular
@@ -49,7 +48,6 @@ from ralph_ls.store.project.request import LARGEST_REQUEST, read_stdin
 from ralph_ls.store.run.journal import offset_behind
 from ralph_ls.store.run.launch import StartOrder, start_detached
 from ralph_ls.store.run.runs import load_state
-from ralph_ls.store.setup.documents import specification_of, write_files
 
 
 def iteration_count(text: str | int) -> int:
@@ -139,6 +137,8 @@ def _prompt_text(text: str | None, file: str | None) -> str:
 def _write_spec(profile: ProfileName, text: str, flag: str, *, dry_run: bool) -> None:
     """Write the text as the specification that a plan is made from (docs/rules.md#plan-mode)."""
     from ralph_ls.engine.clock import SystemClock
+    from ralph_ls.protocol.lsp.setup import SetupFileAction
+    from ralph_ls.store.setup.documents import specification_of, write_files
 
     root = current_worktree().worktree.root
     plan = next((name for name in profile_of(profile).plan_files if (root / name).exists()), None)

@@ -47,8 +47,8 @@ from ralph_ls.engine.worktree.git_locks import GitLocks, UnfinishedOperations
 from ralph_ls.engine.worktree.keeper import TreeKeeper
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.run.agent_tools import CALL_TOOL, HALTED, LIST_TOOLS
-from ralph_ls.protocol.run.hook_socket import STOP_STATE
 from ralph_ls.protocol.run.messages import AgentMessage
+from ralph_ls.store.iteration_socket import STOP_STATE
 from ralph_ls.store.run.active_run import stop_state
 from ralph_ls.store.run.logs import STDOUT
 

@@ -20,9 +20,9 @@ from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.agent.mcp_offer import OfferedFiles, mcp_offer, with_tools
 from ralph_ls.engine.sandbox.hook_socket import HAS_SOCKETS, HookSocket
 from ralph_ls.protocol.config.config import Config
-from ralph_ls.protocol.run import hook_socket
 from ralph_ls.protocol.run.agent_tools import CALL_TOOL, LIST_TOOLS, SOCKET, TICKET, ReportVerdict
 from ralph_ls.protocol.run.report import JudgeReport
+from ralph_ls.store import iteration_socket
 
 NAME = "report_verdict"
 
@@ -69,7 +69,7 @@ class VerdictTool:
         offer = mcp_offer(agent, config)
         if self._socket is None or offer is None:
             return agent, OfferedFiles()
-        environment[SOCKET] = str(self._socket.folder / hook_socket.NAME)
+        environment[SOCKET] = str(self._socket.folder / iteration_socket.NAME)
         environment[TICKET] = self._ticket
         # Its tools are listed, so this one has to be named too.
         return with_tools(agent, replace(offer, is_guarded=True), environment, self._folder)

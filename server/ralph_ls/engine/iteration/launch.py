@@ -27,8 +27,8 @@ from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import PromptBy
 from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.protocol.run import hook_socket
 from ralph_ls.protocol.run.agent_tools import SOCKET, TICKET
+from ralph_ls.store import iteration_socket
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.prompt_texts import (
@@ -137,7 +137,7 @@ def launch_of(
         workspace, agent, start=effect.start, iteration=effect.iteration
     )
     if link is not None:
-        environment[SOCKET] = str(link.folder / hook_socket.NAME)
+        environment[SOCKET] = str(link.folder / iteration_socket.NAME)
         environment[TICKET] = link.token
         if link.offer is not None:
             agent, shown = with_tools(agent, link.offer, environment, workspace.files.folder)

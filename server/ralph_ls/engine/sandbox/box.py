@@ -36,8 +36,8 @@ from ralph_ls.engine.sandbox.repository import (
 )
 from ralph_ls.protocol.config.agent import SandboxConfig
 from ralph_ls.protocol.errors import ConfigError
-from ralph_ls.protocol.run import hook_socket
 from ralph_ls.protocol.run.agent_tools import SOCKET
+from ralph_ls.store import iteration_socket
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
 from ralph_ls.store.layout import StateFolder, Worktree
 
@@ -129,8 +129,8 @@ class Box:
         inner = {name: value for name, value in environment.items() if name not in VARIABLES}
         inner["TMPDIR"] = "/tmp"  # noqa: S108
         if files is not None and files.hook is not None:
-            place = f"{hook_socket.INSIDE}/{hook_socket.NAME}"
-            inner[hook_socket.VARIABLE] = place
+            place = f"{iteration_socket.INSIDE}/{iteration_socket.NAME}"
+            inner[iteration_socket.VARIABLE] = place
             if SOCKET in inner:
                 inner[SOCKET] = place
         mounts: list[BoxMount] = [*_system(), *_other_homes(self.homes)]
@@ -245,7 +245,7 @@ class Box:
         yield from (BoxMount.read_only(path) for path in files.readable)
         yield from (BoxMount.writable(path) for path in files.writable)
         if files.hook is not None:
-            yield BoxMount.read_only(files.hook, Path(hook_socket.INSIDE))
+            yield BoxMount.read_only(files.hook, Path(iteration_socket.INSIDE))
         if root.is_dir():
             yield BoxMount("--remount-ro", (str(root),))
 

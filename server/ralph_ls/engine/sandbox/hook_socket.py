@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.protocol.errors import FromInside
-from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST, NAME
 from ralph_ls.store.files import make_private_folder
-from ralph_ls.store.iteration_socket import short_address
+from ralph_ls.store.iteration_socket import LONGEST_REQUEST, NAME, short_address
 
 HAS_SOCKETS = hasattr(asyncio, "start_unix_server")
 """Whether this system has sockets with a path."""

@@ -29,7 +29,7 @@ TICKET = "RALPH_MCP_TICKET"
 It is not called a token, as some agents keep variables of that name from the servers they start."""
 
 LIST_TOOLS, CALL_TOOL, HALTED = "listTools", "callTool", "halted"
-"""Methods of the iteration's socket (``protocol.run.hook_socket``)."""
+"""Methods of the iteration's socket (``protocol.run.stop_hook``)."""
 
 MOST_CALLS = 200
 """Calls of one agent that are recorded; more are refused."""

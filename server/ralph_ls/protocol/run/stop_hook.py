@@ -1,4 +1,4 @@
-"""What passes between a run of stories, the agent and the agent's stop hook.
+"""Stop hook: what passes between it, the agent and a run of stories, in a box or not.
 
 ``.ralph-active`` exists in the work tree while such a run lives, since the hook looks there; the
 agent's program asks the hook on its stdin, and reads the answer from its stdout.

@@ -24,9 +24,9 @@ from pydantic import Field, ValidationError
 from ralph_ls.core.plan.formats.stories.stop_verdict import read_active
 from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.run.hook_socket import LONGEST_ANSWER, STOP_STATE
 from ralph_ls.protocol.run.stop_hook import RalphActive
 from ralph_ls.store.files import PRIVATE_FILE, read_regular, write_atomic
+from ralph_ls.store.iteration_socket import LONGEST_ANSWER, STOP_STATE
 from ralph_ls.store.run.lock import is_same_process, read_owner
 
 ACTIVE_FILE = ".ralph-active"

@@ -6,6 +6,7 @@ What a box, a state or the name of a section says is no guess.
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -63,6 +64,10 @@ def find_guesses(placed: Sequence[PlacedBlock], context: PlanContext) -> tuple[P
     headings = list(_unread_headings(placed, listed, work))
     found[GuessCause.UNREAD_HEADINGS] = [(line, section.title) for line, section in headings]
     reported = {section for _, section in headings}
+    first: dict[GuessCause, set[str]] = defaultdict(set)
+    for one in unread:
+        if _is_of_work(one.section):
+            first[one.cause].add(one.section.title)
     for one in unread:
         if one.cause is not GuessCause.PROSE or reported.isdisjoint(_with_parents(one.section)):
             found.setdefault(one.cause, []).append((one.line, one.section.title))
@@ -70,11 +75,20 @@ def find_guesses(placed: Sequence[PlacedBlock], context: PlanContext) -> tuple[P
         PlanGuess(
             cause=cause,
             lines=tuple(line for line, _ in places),
-            names=tuple(dict.fromkeys(name for _, name in places if name)),
+            names=tuple(sorted(_names_in(places), key=lambda name: name not in first[cause])),
         )
         for cause, places in found.items()
         if places
     )
+
+
+def _names_in(places: Iterable[tuple[int, str]]) -> Iterable[str]:
+    return dict.fromkeys(name for _, name in places if name)
+
+
+def _is_of_work(section: HeadingSection) -> bool:
+    """Whether a section is named first, because its name is one for tasks or steps."""
+    return section.name is not None or section.is_for_tasks or section.holds_steps
 
 
 _SIDE = frozenset({GuessCause.PROSE, GuessCause.UNREAD_BOXES})
@@ -301,6 +315,7 @@ def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
     section = reading.block.leave[-1]
     is_step = section.name is not None and section.kind is SectionKind.PLAIN
     is_step = is_step and section not in work.occupied
+    is_step = is_step or section.lists_steps
     if section.kind is SectionKind.TASKS or is_step or work.may_be_in(section):
         read = {row.line for row in reading.guessable()}
         lines = _rows_without_state(reading.block.text)
@@ -447,20 +462,32 @@ def _unread_chapters(
     """The headings without a name that may be tasks, are none, and have none below them.
 
     Numbered ones beside numbered ones that say that they are done, or that hold tasks, except
-    chapters of the document; several that begin with an id such as ``A1``; in a plan without open
-    tasks those of the first level; and those directly in a section for tasks, or in one that may
-    have work, which holds no other task.
+    chapters of the document; those beside several that are tasks, with the same exception; several
+    that begin with an id such as ``A1``; in a plan without open tasks those of the first level; and
+    those directly in a section for tasks, or in one that may have work, which holds no other task.
     """
+    read = Counter(section.parent for section in work.context.headings)
     free = list(_free_chapters(placed, occupied))
     finished, beside = _numbered_beside(placed, work)
     with_id = [section for _, section in free if _ID.match(section.title) is not None]
     for line, section in free:
         is_next = section.level in finished or section.parent in beside
         is_next = is_next and NUMBERED.match(section.title) is not None
+        is_next = is_next or (_is_part(section) and read[section.parent] >= _SEVERAL)
         has_id = section in with_id and len(with_id) > 1
         is_top = section.level == 1 and work.is_idle
         if is_next or has_id or is_top or work.has_chapters(section.parent):
             yield line, section
+
+
+_SEVERAL = 2
+
+
+def _is_part(section: HeadingSection) -> bool:
+    """Whether a heading that could be a task is below another one than the title."""
+    around = section.parent
+    is_below = around is not None and around.level > 0 and not around.is_title
+    return is_below and section.may_be_task
 
 
 def _free_chapters(

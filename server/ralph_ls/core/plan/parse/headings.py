@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.parse.section_words import (
     CRITERIA,
+    DECISIONS,
     DESIGN_LAST_WORDS,
     DONE,
     FIX_PLANS,
@@ -168,7 +169,9 @@ def open_section(
         kind=kind,
         priority=words.priority or (None if is_below_title else parent.priority),
         optional=words.is_optional or (parent.optional and not is_below_title),
-        may_be_task=is_plain and (level > 1 or (name is not None and not is_title)),
+        may_be_task=is_plain
+        and (level > 1 or (name is not None and not is_title))
+        and DECISIONS.match(title) is None,
         parent=parent,
         is_title=is_title,
         is_named=not is_plain and not is_title,

@@ -141,6 +141,9 @@ CRITERIA = re.compile(
     r" ?(?:criteria|checks?|tests?|标准)\b.*"
     r"|phase (?:entrance|exit) criteria\b.*"
     r"|definition of done\b.*"
+    r"|(?:[\w'-]+ ){0,2}(?:migration|security|quality|completion|rollout|cutover|go live|mainnet"
+    r"|production|readiness|compliance|smoke|regression|guardrails?) check ?list"
+    r"|.*(?:检查清单|验收清单|验证清单|上线清单|检查点)"
     r"|(?:manual |final |regression |pre )?(?:test(?:ing)?|verification|validation|qa|review"
     r"|deploy(?:ment)?|release|launch|submission|acceptance|merge|handoff)"
     r" (?:check ?list|steps|criteria)"
@@ -328,6 +331,13 @@ STEP_NAME = re.compile(
 )
 """Those that hold tasks elsewhere, but are tasks themselves where nothing else is one."""
 
+DECISIONS = re.compile(
+    r"\W*(?:\w+ )?(?:decision|option|question|alternative|approach|scenario|assumption|principle"
+    r"|adr|rfc|决策|问题|方案|entscheidung|décision|decisión|решение)s?[ #-]{0,2}[0-9]",
+    re.IGNORECASE,
+)
+"""Beginnings of headings that are no work, whatever state they have: ``Decision 1: … ✅``."""
+
 STEP_LABEL = re.compile(
     r"\W*(?:Phase|PHASE|Milestone|Track|Workstream|Stage|Sprint|Wave|Batch|Fase|Etapa|Étape) "
     r"(?:[0-9]{0,3}[A-Z][A-Z0-9]{0,5}|[IVX]{1,5}|[Oo]ne|[Tt]wo|[Tt]hree|[Ff]our|[Ff]ive|[Ss]ix)"
@@ -375,6 +385,7 @@ PRIORITIES = {
 }
 
 TITLE_COLUMNS = _names(
+    "adım|paso|passo|schritt|étape|bước|langkah|stap",  # noqa: RUF001
     "task|title|name|story|item|feature|requirement|step|work|任务|任務|名称|功能|标题",
     "需求|要求|事项|タスク|項目|機能|작업|항목|기능|aufgabe|titel|tâche|titre|tarea|título|tarefa",
     "과제명|과제|작업명|タスク名|任务名|任务名称|工具",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 from unicodedata import category
 
@@ -60,7 +61,7 @@ def has_ornament(heading: str) -> bool:
 def opening_remark(text: str) -> tuple[TaskState, int] | None:
     """Find ``Done: …`` at the beginning of an item: the state, and where its text begins."""
     found = _OPENING.match(text)
-    if found is None or _ONLY_WORDS.fullmatch(_fold(found[1])) is None:
+    if found is None or _only_words().fullmatch(_fold(found[1])) is None:
         return None
     state = read_state(found[1])
     return None if state is None or state is TaskState.TODO else (state, found.end())
@@ -83,7 +84,7 @@ def closing_remark(text: str) -> StateRemark | None:
     if (bold := _BOLD_THEN_SIGN.match(text)) is not None and not is_of_one_stage(text):
         return StateRemark(bold.end(1), _STATE_OF_SIGN[bold[2]])
     bold = _BOLD_THEN_WORD.match(text)
-    if bold is not None and _ONLY_WORDS.fullmatch(_fold(bold[2])) is not None:
+    if bold is not None and _only_words().fullmatch(_fold(bold[2])) is not None:
         state = read_state(bold[2])
         return None if state is None else StateRemark(bold.end(1), state)
     skipped = max(len(text) - _LONGEST_REMARK, 0)
@@ -101,7 +102,7 @@ def closing_remark(text: str) -> StateRemark | None:
 def _remark_before(text: str, end: int) -> StateRemark | None:
     """``Parser — DONE (PR 4)``: a state with a note in brackets behind it."""
     found = _BEFORE_NOTE.search(text, max(end - _LONGEST_PART, 0), end)
-    if found is None or _ONLY_WORDS.fullmatch(_fold(found[1])) is None:
+    if found is None or _only_words().fullmatch(_fold(found[1])) is None:
         return None
     state = read_state(found[1])
     return None if state is TaskState.TODO or state is None else StateRemark(found.start(), state)
@@ -112,7 +113,7 @@ def _state_behind(words: str) -> TaskState | None:
     bare = _DETAIL.sub("", words)
     if _DONE_BEHIND.search(bare) is not None:
         return TaskState.DONE
-    if _WORDS.match(_fold(bare)) is not None and _ONLY_WORDS.fullmatch(_fold(bare)) is None:
+    if _words().match(_fold(bare)) is not None and _only_words().fullmatch(_fold(bare)) is None:
         return None
     if _read_word(bare) is None and _SIGN_AT_EDGE.search(bare.strip()) is None:
         return None
@@ -130,7 +131,7 @@ def _state_among(words: str) -> TaskState | None:
 
 
 def _is_only_words(text: str) -> bool:
-    return _ONLY_WORDS.fullmatch(_fold(text)) is not None
+    return _only_words().fullmatch(_fold(text)) is not None
 
 
 def box_mark(content: str) -> str:
@@ -156,7 +157,7 @@ def read_state_word(text: str) -> TaskState | None:
 
 def word_like(old: str, word: str, state: TaskState) -> str:
     """The word for a state in the language of another state's word; ``word`` in English."""
-    found = _WORDS.match(_fold(old))
+    found = _words().match(_fold(old))
     language = "" if found is None else _LANGUAGE_OF_WORD[_spaced(found[1])]
     return word if language in {"", "English"} else STATE_WORDS[language][state].partition("|")[0]
 
@@ -322,9 +323,20 @@ def _pattern_of(name: str) -> str:
     return name.replace(" ", r"[\s_-]+") + end
 
 
+# The words of all languages take long to compile, and few plans write a state as a word.
 _ANY_WORD = "|".join(map(_pattern_of, sorted(_STATE_OF_WORD, key=len, reverse=True)))
-_WORDS = re.compile(rf"[^\w]*({_ANY_WORD})")
-_ONLY_WORDS = re.compile(rf"[^\w]*(?:{_ANY_WORD})[^\w]*(?:{_ANY_WORD})?[^\w]*")
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    return re.compile(rf"[^\w]*({_ANY_WORD})")
+
+
+@cache
+def _only_words() -> re.Pattern[str]:
+    return re.compile(rf"[^\w]*(?:{_ANY_WORD})[^\w]*(?:{_ANY_WORD})?[^\w]*")
+
+
 _LONGEST_REMARK = 80
 _MARKS = str.maketrans("", "", "*`'\u2019")
 _SHARE = re.compile(
@@ -362,7 +374,7 @@ def _spaced(words: str) -> str:
 
 
 def _read_word(text: str) -> TaskState | None:
-    words = _WORDS.match(_fold(text))
+    words = _words().match(_fold(text))
     if words is None:
         return None
     state = _STATE_OF_WORD[_spaced(words[1])]

@@ -51,6 +51,7 @@ FOREIGN = st.lists(st.one_of(st.sampled_from(MARKS), st.characters()), max_size=
 @example("~~all~~", "~~all~~")
 @example("[DONE]", "Blocked by: x")
 @example("[BLOCKED]", "")
+@example("~~~~all~~~~", "")
 @example("Saw [IN PROGRESS]", "(WIP)")
 def test_nothing_that_strangers_write_is_a_mark(title: str, criterion: str) -> None:
     body = f"- [ ] {' '.join(criterion.split())}"

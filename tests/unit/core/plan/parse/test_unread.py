@@ -134,6 +134,17 @@ def unread_in(*lines: str) -> list[tuple[GuessCause, tuple[int, ...]]]:
             id="rows-of-a-step-beside-those-with-states",
         ),
         pytest.param(
+            ("# Kettle", "## Changes", "### Spout", "x", "### 1. Lid", "### 2. Knob", "## Why"),
+            [(HEADINGS, (2,))],
+            id="a-heading-beside-several-tasks",
+        ),
+        pytest.param(
+            ("# Kettle", "- [ ] a", "## Implementation steps", "| Step | File |", "|-|-|",
+             "| 1 | x |"),
+            [(ROWS, (5,))],
+            id="rows-of-steps",
+        ),
+        pytest.param(
             ("# Kettle", "- [ ] a", "## Parts", "- **Phase 1: Spout**", "- Task 2: Lid",
              "- It is round", "## Notes", "- Phase 3"),
             [(LINES, (3, 4))],
@@ -403,6 +414,18 @@ def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
             ("| Phase | Theme | Crates |", "|-|-|-|", "| 0 ✅ | Saw | many more crates |"),
             ["done Saw"],
             id="a-theme-is-a-title",
+        ),
+        pytest.param(
+            ("# Roof", "### Decision 1: Oak ✅", "## Phase 0: Saw", "### 0.1 Buy",
+             "| Task | Status |", "|-|-|", "| Cut | ⬜ |"),
+            ["todo Cut"],
+            id="a-decision-beside-a-table",
+        ),
+        pytest.param(
+            ("# Roof", "### Phase 1: Beam", "1. **Saw**", "## Move", "### Migration Checklist",
+             "- [ ] Carry"),
+            ["todo Saw", "todo Carry"],
+            id="phases-beside-a-checklist-of-another-kind",
         ),
         pytest.param(
             ("# Roof", "## Architecture", "### Phase 1: Input", "### Phase 2: Output",

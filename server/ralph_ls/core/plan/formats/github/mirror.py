@@ -103,6 +103,7 @@ def criteria_of(body: str) -> tuple[tuple[bool, str], ...]:
 def plain_words(text: str) -> str:
     """A text on one line in which nothing is a mark of a plan."""
     folded = fold_whitespace("".join(one if one.isprintable() else " " for one in text))
+    folded = _RUN.sub(r"\1", folded)
     for mark, instead in _NEUTRAL:
         folded = folded.replace(mark, instead)
     folded = _KEYWORD.sub(r"\1 -", folded)
@@ -303,13 +304,10 @@ _NEUTRAL = (
     *((f"({word}", f"( {word}") for word in ("BLOCKED", "WIP", "IN ", "IN-")),
     ("<!--", "< !--"),
     ("-->", "-- >"),
-    ("~~", "~"),
-    ("**", "*"),
-    ("__", "_"),
     ("|", "/"),
-    ("{{", "{"),
-    ("}}", "}"),
 )
+_RUN = re.compile(r"([~*_{}])\1+")
+"""What is a mark when there are several of it, as in ``~~all~~`` and ``{{TASK}}``."""
 _KEYWORD = re.compile(
     r"((?i:depends(?: on)?|depends_on|dependson|dependenc(?:y|ies)|after|blocked by|needs|status"
     r"|severity|(?:acceptance )?criteria|done when))\s*:"
