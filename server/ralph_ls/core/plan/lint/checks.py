@@ -268,7 +268,7 @@ def _guess_message(guess: PlanGuess) -> str:
             lines = "line with a box is" if is_one else "lines with a box are"
             return f"{number} {lines} in no list, so not read; write each as: - [ ] …"
         case GuessCause.PROSE:
-            lines = f"{count_of(number, 'line')} with a number, a state or a box"
+            lines = f"{count_of(number, 'line')} with a number, a name, a state or a box"
             return f"{lines} {'is' if is_one else 'are'} read as prose{section}; {_BOX_EACH}"
         case GuessCause.TABLE:
             rows = "row is" if is_one else "rows are"

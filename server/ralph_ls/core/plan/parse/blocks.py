@@ -416,6 +416,7 @@ class PlanBlock:
         "leave",
         "level",
         "loose",
+        "named",
         "numbered",
         "others",
         "text",
@@ -440,6 +441,8 @@ class PlanBlock:
         """Their classes, and one for each row of a table with a state but no box."""
         self.loose: tuple[tuple[int, HeadingSection], ...] = ()
         """Its lines that begin with a box, and are no items."""
+        self.named: tuple[tuple[int, HeadingSection], ...] = ()
+        """Its lines of prose that begin with a bold name of a task or a step."""
         self._items: tuple[PlanItemDraft, ...] = ()
         self._odd: tuple[BlockFinding, ...] = ()
         self._own: frozenset[HeadingSection] = frozenset()
@@ -563,7 +566,7 @@ def read_block(
     part = text[start : start + scanned.length]
     block = PlanBlock(part, sections, scanned.sections)
     block.keep_items(scanned.items, scanned.findings)
-    block.loose = scanned.loose
+    block.loose, block.named = scanned.loose, scanned.named
     n_other = sum(item.is_numbered and item.parent is None for item in scanned.items)
     n_other += _is_no_list(scanned.sections[-1])
     block.totals = block.totals._replace(other=scanned.n_prose + n_other)

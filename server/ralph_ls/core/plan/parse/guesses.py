@@ -194,7 +194,13 @@ class _Work(NamedTuple):
     shapes: frozenset[tuple[int, str]]
     """Level and shape of those whose headings begin with a word and a number: ``v0.4 …``."""
     is_idle: bool
-    """The plan has no box and no open task, so whatever is in a list may be what was missed."""
+    """The plan has no box and no open task, so whatever is in a list may be what was missed.
+
+    Nor has one of bullets alone, in which all boxes are ticked: the first box makes the others
+    prose.
+    """
+    is_finished: bool
+    """All boxes are ticked."""
 
     def may_be_in(self, section: HeadingSection) -> bool:
         """Whether what is in a section may be work, although none of it was read.
@@ -216,9 +222,13 @@ class _Work(NamedTuple):
         """Whether a line is about a task or a heading that is read, or in what describes one."""
         if self.tasks.fit(item.text) or self.headings.fit(item.text):
             return True
-        around = tuple(_with_parents(item.section))
-        is_described = not self.context.headings.isdisjoint(around)
-        return is_described or any(one.level and self.tasks.fit(one.title) for one in around)
+        around = _with_parents(item.section)
+        is_part = any(one.level and self.tasks.fit(one.title) for one in around)
+        return is_part or self.is_described(item.section)
+
+    def is_described(self, section: HeadingSection) -> bool:
+        """Whether what is in a section describes a heading that is a task."""
+        return not self.context.headings.isdisjoint(_with_parents(section))
 
     def has_chapters(self, section: HeadingSection | None) -> bool:
         """Whether the headings directly below this one, which has no task, may be tasks."""
@@ -244,6 +254,7 @@ def _find_work(placed: Sequence[PlacedBlock], context: PlanContext) -> _Work:
     is_open = any(
         state not in SETTLED_STATES for reading, _, _ in placed for state, _ in reading.tally
     )
+    has_boxes = context.has_box and not context.has_only_bullets
     return _Work(
         context,
         frozenset(direct),
@@ -251,9 +262,8 @@ def _find_work(placed: Sequence[PlacedBlock], context: PlanContext) -> _Work:
         _Titles(row.title for reading, _, _ in placed for row in reading.rows()),
         _Titles(section.title for section in occupied),
         frozenset((level, shape) for level, shape in shapes if shape),
-        is_idle=not (
-            context.has_box or context.has_criteria or context.has_stated_steps or is_open
-        ),
+        is_idle=not (has_boxes or context.has_criteria or context.has_stated_steps or is_open),
+        is_finished=context.has_box and not is_open,
     )
 
 
@@ -301,8 +311,7 @@ class _Unread(NamedTuple):
 
 def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
     """The lines of a block that look like tasks, and are none nor a part of one."""
-    for line, section in reading.block.loose:
-        yield _Unread(GuessCause.UNREAD_BOXES, line, section)
+    yield from _unread_outside_lists(reading, work)
     items = _items_outside_tasks(reading)
     begun = _begun_lists(items)
     reported: set[PlanItemDraft | None] = set()
@@ -320,6 +329,16 @@ def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
         read = {row.line for row in reading.guessable()}
         lines = _rows_without_state(reading.block.text)
         yield from (_Unread(GuessCause.UNREAD_ROWS, n, section) for n in lines if n not in read)
+
+
+def _unread_outside_lists(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
+    """Boxes in no list, and paragraphs that are named like tasks, where none are."""
+    for line, section in reading.block.loose:
+        yield _Unread(GuessCause.UNREAD_BOXES, line, section)
+    for line, section in reading.block.named:
+        is_read = section in work.direct or work.is_described(section)
+        if not (is_read or _is_prose(section) or work.context.dialect.only_boxes):
+            yield _Unread(GuessCause.PROSE, line, section)
 
 
 def _items_outside_tasks(reading: BlockReading) -> list[PlanItemDraft]:
@@ -371,6 +390,8 @@ def _is_likely(
     item: PlanItemDraft, begun: Collection[tuple[HeadingSection, str]], work: _Work
 ) -> bool:
     """Whether a line is probably a task, and not only looks like one."""
+    if work.is_finished and item.section in work.direct and not item_has_state(item):
+        return not _is_prose(item.section)
     if _may_be_missed(item, work) or work.may_be_in(item.section) or _may_be_listed(item, begun):
         return True
     return _is_named(item) and not work.context.has_stated_steps

@@ -397,6 +397,7 @@ def _context_of(
     is_in_table = classes == {HeadingClass.LISTED} and _has_plan_in_table(blocks)
     if is_in_table:
         classes = frozenset()
+    has_only_bullets = _has_only_bullets(known, classes)
     context = PlanContext(
         has_box=known.has_box,
         has_headings=bool(classes - {HeadingClass.LISTED}),
@@ -410,7 +411,8 @@ def _context_of(
         or bool(classes & _STATED_STEPS and not known.has_box),
         has_steps=known.totals.stepped > 0,
         has_rows=not known.others.keys().isdisjoint(RowClass),
-        is_flat=not known.totals.headed or _is_list(known, classes),
+        has_only_bullets=has_only_bullets,
+        is_flat=not known.totals.headed or (has_only_bullets and not known.totals.boxes),
     )
     if not classes:
         return context
@@ -426,12 +428,10 @@ def _context_of(
     return context._replace(headings=frozenset(headings))
 
 
-def _is_list(known: _Known, classes: Collection[HeadingClass]) -> bool:
-    """Whether the plan is nothing but bullets, none of which shows whether it holds tasks."""
-    totals = known.totals
-    shows_tasks = totals.boxes or totals.listed or totals.stepped or classes
-    is_plain = known.others.keys() <= {HeadingClass.PLAIN}
-    return is_plain and not (totals.other or shows_tasks)
+def _has_only_bullets(known: _Known, classes: Collection[HeadingClass]) -> bool:
+    """Whether the plan is nothing but bullets, which show nothing but boxes."""
+    shows_tasks = known.totals.listed or known.totals.stepped or known.totals.other or classes
+    return not shows_tasks and known.others.keys() <= {HeadingClass.PLAIN}
 
 
 def _named_sections(

@@ -67,6 +67,7 @@ from ralph_ls.core.plan.parse.non_list_items import (
     read_columns,
     row_item,
 )
+from ralph_ls.core.plan.parse.section_words import STEP_NAME, TASK_NAME
 from ralph_ls.core.plan.parse.state_words import box_mark
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
@@ -82,6 +83,8 @@ class ScannedBlock:
     """The number of its paragraphs outside lists and tables."""
     loose: tuple[tuple[int, HeadingSection], ...]
     """Its lines that begin with a box, and are no items."""
+    named: tuple[tuple[int, HeadingSection], ...]
+    """Its lines of prose that begin with a bold name of a task or a step."""
     sections: tuple[HeadingSection, ...]
     """The headings that are open at its end, outermost first."""
     length: int
@@ -114,9 +117,21 @@ def scan_block(
         findings=findings,
         n_prose=state.n_prose,
         loose=tuple(state.loose),
+        named=tuple(state.named),
         sections=tuple(state.sections),
         length=position - start,
     )
+
+
+def begins_like_name(text: str) -> bool:
+    """Whether a text begins with a bold name such as ``**Phase 1: …**`` or ``**T00.1 — …**``."""
+    words = text.strip("*_ ")
+    if _BOLD_ID.match(text) is not None:
+        return True
+    return STEP_NAME.match(words.lower()) is not None or TASK_NAME.match(words.lower()) is not None
+
+
+_BOLD_ID = re.compile(r"\*\*[A-Z]{1,4}-?[0-9]+(?:\.[0-9]+)*[ :.)\u2013\u2014-]+\w")
 
 
 def begins_block(text: str, position: int) -> bool:
@@ -165,6 +180,7 @@ class _Scan:
         "n_odd",
         "n_prose",
         "n_stated",
+        "named",
         "optional_sections",
         "paragraph",
         "paragraph_line",
@@ -180,6 +196,8 @@ class _Scan:
         self.findings: list[BlockFinding] = []
         self.n_prose = 0
         """The number of its paragraphs outside lists and tables."""
+        self.named: list[tuple[int, HeadingSection]] = []
+        """The lines of prose that begin with a bold name of a task or a step."""
         self.loose: list[tuple[int, HeadingSection]] = []
         """The lines that begin with a box, and are no items."""
         self.frames: list[PlanItemDraft] = []
@@ -463,6 +481,8 @@ class _Scan:
         bare = line.stripped.strip("*_ \t")
         self.label = bare if label is not None or bare.endswith(_ANNOUNCING) else ""
         self.n_prose += not continues and not self.label
+        if line.stripped.startswith("**") and begins_like_name(line.stripped):
+            self.named.append((line.number, self.sections[-1]))
         if self.columns is not None:
             self._take_row(line, self.columns)
         elif continues:

@@ -78,6 +78,8 @@ class PlanContext(NamedTuple):
     """Parts of the work have numbered items, so that other lists of a task file are prose."""
     has_rows: bool = False
     """Rows of a table have states."""
+    has_only_bullets: bool = False
+    """It is nothing but bullets below headings without a meaning, with boxes or without."""
     is_flat: bool = False
     """It has no heading, or nothing but lists below them, so that it is one list."""
 

@@ -140,10 +140,11 @@ def guesses_in(text: str) -> list[LintRemark]:
         pytest.param(
             "# Roof\n- [ ] Beam\n## Loads\n1. snow\n- ❌ wind\n- ( ) rain\n- round\n  - ❌ hail\n\n"
             "| Part | Status |\n|---|---|\n| Beam | open |\n| Tiles | done |\n"
+            "## Names\n**Phase 1: Saw** it\n\n**T0.1 — Nail** it\n\n**Task 2**\n\n**Bold**\n"
             "## Legend\n- [ ] open\n## Notes\n- [ ] look\n1. why\n",
             3,
-            "6 lines with a number, a state or a box are read as prose (section Loads, Notes); add "
-            "a box to each that is a task",
+            "9 lines with a number, a name, a state or a box are read as prose (section Loads, "
+            "Names, Notes); add a box to each that is a task",
             id="read-as-prose",
         ),
         pytest.param(

@@ -505,3 +505,25 @@ def test_a_reason_in_round_brackets_is_read_and_taken_out() -> None:
     (task,) = parse_markdown(text).plan.tasks
     assert task.blocked_by == "no key"
     assert unblock_task(text, task.id) == "- [ ] Saw\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- a\n- b\n- c\n",
+        "# TODO\n\n- a\n- b\n",
+        "# Roof\n\n## Next steps\n\n1. a\n2. b\n",
+        "# Roof\n\n## Next steps\n\n- a\n- b\n",
+        "# Roof\n\n## Phase 1\n\n1. a\n2. b\n\n## Phase 2\n\n1. c\n",
+        "# Roof\n\n## Saw\n\n- a\n- b\n\n## Nail\n\n- c\n",
+        "# Roof\n\n## High priority\n\n- a\n- b\n\n## Low\n\n- c\n",
+        "# Roof\n\n## Saw\n\n**Tasks:**\n\n- a\n- b\n",
+        "# Roof\n\n## Changes\n\n- a\n- b\n",
+    ],
+)
+def test_the_first_box_in_a_list_hides_no_task_in_silence(text: str) -> None:
+    was = {task.title: task.line for task in parse_markdown(text).plan.tasks}
+    read = parse_markdown(text.replace(" a", " [x] a"))
+    lines = {number for guess in read.guesses for number in guess.lines}
+    lost = was.keys() - {task.title for task in read.plan.tasks}
+    assert {was[title] for title in lost} <= lines
