@@ -13,7 +13,7 @@ import inspect
 import itertools
 import os
 import signal
-from collections.abc import Collection, Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -252,9 +252,9 @@ class _Homes:
     folder: Path
     lent: Path | None = None
     """The home of the tests of the core, to which the environment leads."""
-    touched: int = 0
-    """When a file was last made in, or taken from, the one that is lent, in nanoseconds."""
-    environment: dict[str, str] = field(default_factory=dict)
+    touched: tuple[int, ...] = ()
+    """When something in the one that is lent was last made, taken away or changed."""
+    environment: dict[object, object] = field(default_factory=dict)
     """The whole environment with it."""
     patch: pytest.MonkeyPatch = field(default_factory=pytest.MonkeyPatch)
 
@@ -270,8 +270,8 @@ class _Homes:
             self.end_lending()
             self.lent = self.make()
             _use_home(self.lent, self.patch)
-            self.environment = _own_of(os.environ)
-            self.touched = self.lent.stat().st_ctime_ns
+            self.environment = _own_environment()
+            self.touched = _times_of(self.lent)
         return self.lent
 
     def end_lending(self) -> None:
@@ -280,13 +280,16 @@ class _Homes:
         self.lent = None
 
     def _is_as_it_was(self, home: Path) -> bool:
-        """Whatever made or removed anything in it changed its time."""
         try:
-            is_untouched = home.stat().st_ctime_ns == self.touched
-            config = (home / ".gitconfig").read_text(encoding="utf-8")
+            is_untouched = _times_of(home) == self.touched
         except OSError:
             return False
-        return is_untouched and config == GIT_CONFIG and _own_of(os.environ) == self.environment
+        return is_untouched and _own_environment() == self.environment
+
+
+def _times_of(home: Path) -> tuple[int, ...]:
+    """What makes or removes anything in a folder changes its time."""
+    return home.stat().st_ctime_ns, (home / ".gitconfig").stat().st_ctime_ns
 
 
 @pytest.fixture(scope="session")
@@ -338,9 +341,14 @@ def _use_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(value))
 
 
-def _own_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Without the name of the running test, which pytest writes there."""
-    return {name: environment[name] for name in environment if name != "PYTEST_CURRENT_TEST"}
+def _own_environment() -> dict[object, object]:
+    """Without the name of the running test, which pytest writes there.
+
+    As the system has it: to decode it all costs more than most tests of the core.
+    """
+    own = dict(os.environ._data)  # type: ignore[attr-defined]
+    own.pop(os.environ.encodekey("PYTEST_CURRENT_TEST"), None)
+    return own
 
 
 @pytest.fixture

@@ -87,10 +87,13 @@ class CommandWorktree:
             )
         if plan is None:
             self._require_choice()
+            from ralph_ls.store.project.detection import name_likely_plans
+
             names = ", ".join(_plan_names(config))
             raise PlanMissing(
                 f"no plan in {self.worktree.root}; looked for {names}; "
                 "create one: ralph init, or set paths.plan in .ralph/config.toml"
+                f"{name_likely_plans(self.worktree.root)}"
             )
         return find_plan_location(plan, config, os.environ)
 

@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ralph_ls.cli.output import print_error
-from ralph_ls.cli.parameters import option
+from ralph_ls.cli.parameters import flag, option
 from ralph_ls.core.suggestions import unknown
 from ralph_ls.protocol.config.agent import PromptBy, SandboxKind
 from ralph_ls.protocol.config.config import ProfileName
@@ -19,8 +17,8 @@ from ralph_ls.protocol.config.tables import to_seconds
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.plan import FORMS, STDIN, read_reference
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Answer yes to every question.")]
+Json = Annotated[bool, flag("--json", text="Print JSON, for scripts.")]
+Yes = Annotated[bool, flag("--yes", text="Answer yes to every question.")]
 Description = Annotated[
     str | None,
     option("TEXT", "What should be built; - reads standard input.", default="asks on a terminal"),
@@ -50,10 +48,7 @@ Model = Annotated[
     str | None,
     option("NAME", "Use this model, as the agent names it.", default="the agent's choice"),
 ]
-AllowTool = Annotated[
-    list[str] | None,
-    option("TOOL", "Allow only this tool; repeatable."),
-]
+AllowTool = Annotated[list[str] | None, option("TOOL", "Allow only this tool; repeatable.")]
 DenyTool = Annotated[list[str] | None, option("TOOL", "Deny this tool; repeatable.")]
 
 MaxIterations = Annotated[
@@ -102,10 +97,7 @@ MaxTokens = Annotated[
 ]
 AllowUnmetered = Annotated[
     bool,
-    typer.Option(
-        "--allow-unmetered",
-        help="Start even if the agent does not report what a limit counts.",
-    ),
+    flag("--allow-unmetered", text="Start even if the agent does not report what a limit counts."),
 ]
 
 Issue = Annotated[
@@ -128,8 +120,7 @@ Sandbox = Annotated[
     ),
 ]
 NoNetwork = Annotated[
-    bool,
-    typer.Option("--no-network", help="Cut the agent off the network; implies --sandbox."),
+    bool, flag("--no-network", text="Cut the agent off the network; implies --sandbox.")
 ]
 
 

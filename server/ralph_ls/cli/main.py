@@ -98,10 +98,13 @@ def _answer(arguments: list[str]) -> object:
         from ralph_ls.cli.mcp_server import serve
 
         return serve()
-    if not arguments or arguments[0] not in VERBS:
-        return _answer_without_verb(arguments)
     # Imports make many objects that all stay: looking for garbage among them is time lost.
     gc.disable()
+    if not arguments or arguments[0] not in VERBS:
+        try:
+            return _answer_without_verb(arguments)
+        finally:
+            gc.enable()
     from ralph_ls.cli.command_line import make_command
     from ralph_ls.store.external.supervisor import end_programs_with_process
 

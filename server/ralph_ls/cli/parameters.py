@@ -1,4 +1,4 @@
-"""Parameters of a verb that take a value: an option or an argument, as its help shows it.
+"""Parameters of a verb, as its help shows them: options, arguments and flags.
 
 ``default`` says in words what happens without it.
 """
@@ -18,3 +18,8 @@ def option(metavar: str, text: str, *names: str, default: bool | str = True, **m
 def argument(metavar: str, text: str, *, default: bool | str = True, **more: Any) -> Any:
     """An argument of the command line."""
     return typer.Argument(metavar=metavar, help=text, show_default=default, **more)
+
+
+def flag(*names: str, text: str) -> Any:
+    """An option without a value; its names are given, so that it has no opposite."""
+    return typer.Option(*names, help=text)

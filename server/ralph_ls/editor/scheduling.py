@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
@@ -64,6 +64,15 @@ class FailureLog:
     def clear(self, about: Hashable) -> None:
         """It went well."""
         self._sent.pop(about, None)
+
+    def call_each(self, listeners: Iterable[Callable[..., None]], *given: object) -> None:
+        """Call all listeners; what one of them raises is logged and harms no other."""
+        for listener in listeners:
+            try:
+                listener(*given)
+                self.clear(listener)
+            except Exception as error:  # noqa: BLE001 -- one listener must not harm the next
+                self.log_once(listener, error)
 
 
 class Throttle(Generic[Key]):

@@ -21,7 +21,7 @@ from ralph_ls.editor.lsp.framing import FrameReader, frame
 from ralph_ls.editor.lsp.language_server import MessageFeeder, RalphLanguageServer
 from ralph_ls.editor.server import make_server
 from ralph_ls.protocol.lsp.methods import METHODS
-from ralph_ls.store.run import one_shot_process
+from ralph_ls.store.run import launch, one_shot_process
 from tests.editor.wire_client import bodies
 from tests.engine.forked_ralph import Launches, fork_server
 
@@ -130,7 +130,8 @@ def client(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
     client.request("ralph/state", {})
     # Many of the requests start a `ralph`, whose imports would take longer than all else.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_shot_process, "subprocess", Launches(fork_server()))
+        for launcher in (launch, one_shot_process):
+            patch.setattr(launcher, "subprocess", Launches(fork_server()))
         yield client
     client.close()
 

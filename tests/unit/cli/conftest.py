@@ -10,7 +10,9 @@ import psutil
 import pytest
 
 from ralph_ls.store.layout import find_worktree
+from ralph_ls.store.run import launch
 from ralph_ls.store.run.lock import is_same_process, read_owner
+from tests.engine.forked_ralph import Launches, fork_server
 from tests.engine.project_builder import end_marked, make_repository
 from tests.unit.cli.cli_runner import Ralph, caller
 
@@ -18,6 +20,12 @@ from tests.unit.cli.cli_runner import Ralph, caller
 @pytest.fixture
 def ralph(capsys: pytest.CaptureFixture[str]) -> Ralph:
     return caller(capsys)
+
+
+@pytest.fixture
+def forked_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What starts in the background is forked; how it really starts is tested in store/run."""
+    monkeypatch.setattr(launch, "subprocess", Launches(fork_server()))
 
 
 @pytest.fixture

@@ -211,6 +211,7 @@ class TestDryRun:
 
 class TestBackground:
     @pytest.mark.slow
+    @pytest.mark.usefixtures("forked_engines")
     def test_it_says_the_run_and_how_to_look_at_it(self, ralph: Ralph, repository: Path) -> None:
         command = agent(repository, IDLER)
         said = ralph(repository, "run", "1", "--agent-command", command, "--detach")

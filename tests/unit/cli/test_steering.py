@@ -151,6 +151,7 @@ class TestWithoutAnEngine:
         assert path.read_text(encoding="utf-8") == "theirs\n"
 
     @pytest.mark.slow
+    @pytest.mark.usefixtures("forked_engines")
     def test_going_on_starts_an_engine_in_the_background(
         self, ralph: Ralph, repository: Path
     ) -> None:

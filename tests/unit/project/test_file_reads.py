@@ -49,7 +49,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "cli/language_server.py": ({"fdopen", "open"}, "the log that the user names; never waits"),
     "cli/main.py": ({"fdopen", "open"}, NULL),
     "cli/help_pages.py": ({"read_text"}, SHIPPED),
-    "cli/show/live.py": ({"open"}, NULL),
+    "cli/output.py": ({"open"}, NULL),
     "editor/lsp/stdio.py": ({"open"}, NULL),
     "store/iteration_socket.py": ({"open"}, "a folder of our own, for its socket"),
     "store/editors.py": ({"listdir"}, OURS),

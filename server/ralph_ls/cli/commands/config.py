@@ -17,7 +17,7 @@ from ralph_ls.cli.output import (
     table,
     terminal_width,
 )
-from ralph_ls.cli.parameters import argument
+from ralph_ls.cli.parameters import argument, flag
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.redaction.secret_names import secrets_of, secrets_of_addresses
 from ralph_ls.core.suggestions import did_you_mean
@@ -55,25 +55,22 @@ ACTIONS = ("show", "get", "set", "unset", "explain", "edit", "migrate")
 
 def config_verb(
     action: Annotated[
-        str,
-        argument("[ACTION]", "show, get, set, unset, explain, edit or migrate"),
+        str, argument("[ACTION]", "show, get, set, unset, explain, edit or migrate")
     ] = "show",
     key: Annotated[
-        str | None,
-        argument("[KEY]", "A setting, such as max_iterations (default: all)"),
+        str | None, argument("[KEY]", "A setting, such as max_iterations (default: all)")
     ] = None,
     value: Annotated[
-        list[str] | None,
-        argument("[VALUE]...", "For set (no default); several for a list"),
+        list[str] | None, argument("[VALUE]...", "For set (no default); several for a list")
     ] = None,
     user: Annotated[
-        bool, typer.Option("--user", help="Change your own settings, for all repositories")
+        bool, flag("--user", text="Change your own settings, for all repositories")
     ] = False,
     project: Annotated[
-        bool, typer.Option("--project", help="Change this repository's settings (the default)")
+        bool, flag("--project", text="Change this repository's settings (the default)")
     ] = False,
     show_all: Annotated[
-        bool, typer.Option("--all", help="With show: also settings at their default")
+        bool, flag("--all", text="With show: also settings at their default")
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -26,7 +26,7 @@ from ralph_ls.cli.flags import (
     profile_named,
 )
 from ralph_ls.cli.output import emit_document, emit_json, print_text
-from ralph_ls.cli.parameters import argument, option
+from ralph_ls.cli.parameters import argument, flag, option
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_nonprintable
 from ralph_ls.protocol.errors import NotAllowed, UsageError
@@ -44,11 +44,9 @@ def doctor(
     profile: Profile = None,
     agent: AgentName = None,
     agent_command: AgentCommand = None,
-    network: Annotated[
-        bool, typer.Option("--network", help="Also check that the remote answers.")
-    ] = False,
+    network: Annotated[bool, flag("--network", text="Also check that the remote answers.")] = False,
     editor: Annotated[
-        bool, typer.Option("--editor", help="Show the connected editors, and what each lacks.")
+        bool, flag("--editor", text="Show the connected editors, and what each lacks.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -141,7 +139,7 @@ STOPPED = frozenset({130, 143})
 
 
 def allow(
-    yes: Annotated[bool, typer.Option("--yes", help="Approve without asking.")] = False,
+    yes: Annotated[bool, flag("--yes", text="Approve without asking.")] = False,
     shown: Annotated[
         str | None,
         option(
@@ -206,12 +204,10 @@ def _require_consent(*, yes: bool) -> None:
 
 def demo(
     folder: Annotated[
-        Path | None,
-        argument("DIR", "An empty or new folder.", default="a temporary folder"),
+        Path | None, argument("DIR", "An empty or new folder.", default="a temporary folder")
     ] = None,
     no_run: Annotated[
-        bool,
-        typer.Option("--no-run", help="Only write the project; an editor starts the loop in it."),
+        bool, flag("--no-run", text="Only write the project; an editor starts the loop in it.")
     ] = False,
     as_json: Json = False,
 ) -> None:

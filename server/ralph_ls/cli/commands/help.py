@@ -6,11 +6,9 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ralph_ls.cli.command_line import help_of
 from ralph_ls.cli.help_pages import TOPICS, listing, show_topic
-from ralph_ls.cli.parameters import argument
+from ralph_ls.cli.parameters import argument, flag
 from ralph_ls.cli.verbs import ALIASES, VERBS
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import UsageError
@@ -21,11 +19,10 @@ MAN_PAGE = Path(__file__).parents[1] / "shells" / "ralph.1"
 
 def help_verb(
     verb: Annotated[
-        str | None,
-        argument("TOPIC", "A verb, or a page such as quick-start.", default="list them"),
+        str | None, argument("TOPIC", "A verb, or a page such as quick-start.", default="list them")
     ] = None,
     man: Annotated[
-        bool, typer.Option("--man", help="Print the man page, for: ralph help --man | man -l -")
+        bool, flag("--man", text="Print the man page, for: ralph help --man | man -l -")
     ] = False,
 ) -> None:
     """Show the help of a verb or a page of the documentation, or list both."""

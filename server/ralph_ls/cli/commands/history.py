@@ -11,12 +11,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_document, print_text, write_json
-from ralph_ls.cli.parameters import argument, option
+from ralph_ls.cli.parameters import argument, flag, option
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.verb_output import Archived, ArchivedFile
@@ -25,14 +23,11 @@ from ralph_ls.store.figures import read_statistics
 
 def archive(
     label: Annotated[
-        str | None,
-        option("NAME", "Name of the archive.", default="the branch"),
+        str | None, option("NAME", "Name of the archive.", default="the branch")
     ] = None,
-    include_logs: Annotated[
-        bool, typer.Option("--include-logs", help="Archive the logs too.")
-    ] = False,
+    include_logs: Annotated[bool, flag("--include-logs", text="Archive the logs too.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would move, and move nothing.")
+        bool, flag("--dry-run", text="Show what would move, and move nothing.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -98,10 +93,7 @@ OfRun = Annotated[
 
 
 def export(
-    output: Annotated[
-        str | None,
-        option("csv|json", "Format.", "--format", default="csv"),
-    ] = None,
+    output: Annotated[str | None, option("csv|json", "Format.", "--format", default="csv")] = None,
     run: OfRun = None,
     as_json: Json = False,
 ) -> None:
@@ -122,16 +114,13 @@ def export(
 
 def report(
     run: Annotated[
-        str | None,
-        argument("RUN", "Beginning or end of the run's id.", default="the last run"),
+        str | None, argument("RUN", "Beginning or end of the run's id.", default="the last run")
     ] = None,
     form: Annotated[
-        str | None,
-        option("md|html", "Format.", "--format", default="that of FILE, else md"),
+        str | None, option("md|html", "Format.", "--format", default="that of FILE, else md")
     ] = None,
     output: Annotated[
-        Path | None,
-        option("FILE", "Write to this file.", default="standard output"),
+        Path | None, option("FILE", "Write to this file.", default="standard output")
     ] = None,
 ) -> None:
     """Write a one-page report about a run.

@@ -24,7 +24,7 @@ from ralph_ls.protocol.verb_output import ImportedSetup
 from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.project.config_edit import SCHEMA_LINE, refresh_schema
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.detection import DetectedPlan
+from ralph_ls.store.project.detection import DetectedPlan, name_likely_plans
 from ralph_ls.store.project.plan_choice import all_plans, find_named, several_plans
 from ralph_ls.store.setup.existing_setup import RC_FILE, ExistingSetup, find_existing_setup
 
@@ -60,7 +60,7 @@ def import_existing(
         raise UsageError(
             f"no other loop was found in {root}; looked for plans such as .ralph/fix_plan.md and "
             f"scripts/ralph/prd.json, for those of other tools such as specs/001-login/tasks.md, "
-            f"and for {RC_FILE}; set up a new loop with: ralph init"
+            f"and for {RC_FILE}; set up a new loop with: ralph init{name_likely_plans(root)}"
         )
     writes = _writes(root, found)
     if gitignore is not None:

@@ -36,7 +36,7 @@ from ralph_ls.cli.flags import (
     profile_named,
 )
 from ralph_ls.cli.output import emit_document, emit_json, print_text
-from ralph_ls.cli.parameters import option
+from ralph_ls.cli.parameters import flag, option
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable, UsageError
@@ -75,7 +75,7 @@ def init(
         str | None,
         option("NAME", "Start from a template, such as python-cli or bug-fix.", default="none"),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    yes: Annotated[bool, flag("--yes", "-y", text="Ask nothing.")] = False,
     max_cost: Annotated[
         float | None,
         option(
@@ -87,12 +87,10 @@ def init(
         ),
     ] = None,
     max_time: Annotated[
-        str | None,
-        option("TIME", "Limit of a run, such as 90m or 2h.", default="no limit"),
+        str | None, option("TIME", "Limit of a run, such as 90m or 2h.", default="no limit")
     ] = None,
     max_iterations: Annotated[
-        int | None,
-        option("N", "Limit of a run.", default="from the profile", min=1),
+        int | None, option("N", "Limit of a run.", default="from the profile", min=1)
     ] = None,
     branch: Annotated[
         str | None,
@@ -101,7 +99,7 @@ def init(
         ),
     ] = None,
     advanced: Annotated[
-        bool, typer.Option("--advanced", help="Ask about profile, template and limits too.")
+        bool, flag("--advanced", text="Ask about profile, template and limits too.")
     ] = False,
     profile: Annotated[
         str | None,
@@ -112,8 +110,7 @@ def init(
         ),
     ] = None,
     plan: Annotated[
-        str | None,
-        option("FILE", "Use this plan.", default="that of the profile"),
+        str | None, option("FILE", "Use this plan.", default="that of the profile")
     ] = None,
     issue: Annotated[
         str | None,
@@ -124,32 +121,25 @@ def init(
         ),
     ] = None,
     item: Annotated[
-        list[str] | None,
-        option("TEXT", "Add a task, such as 'P0 Fix the login'; repeatable."),
+        list[str] | None, option("TEXT", "Add a task, such as 'P0 Fix the login'; repeatable.")
     ] = None,
     description: Description = None,
     agent_command: AgentCommand = None,
     agent_prompt: AgentPrompt = None,
     timeout: Annotated[
-        str | None,
-        option("TIME", "Limit of an iteration, 5m to 60m.", default="from the profile"),
+        str | None, option("TIME", "Limit of an iteration, 5m to 60m.", default="from the profile")
     ] = None,
     completion_phrase: Annotated[
-        str | None,
-        option("WORD", "What an agent promises when all is done.", default="COMPLETE"),
+        str | None, option("WORD", "What an agent promises when all is done.", default="COMPLETE")
     ] = None,
     from_existing: Annotated[
-        bool, typer.Option("--from-existing", help="Use the settings of another tool.")
+        bool, flag("--from-existing", text="Use the settings of another tool.")
     ] = False,
     hooks: Annotated[
-        bool, typer.Option("--hooks", help="Add the stop hook to the agent's settings.")
+        bool, flag("--hooks", text="Add the stop hook to the agent's settings.")
     ] = False,
-    choices: Annotated[
-        bool, typer.Option("--choices", help="Print what can be chosen, as JSON.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the files, and write nothing.")
-    ] = False,
+    choices: Annotated[bool, flag("--choices", text="Print what can be chosen, as JSON.")] = False,
+    dry_run: Annotated[bool, flag("--dry-run", text="Show the files, and write nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Set up a loop here. Existing files are kept, or added to."""

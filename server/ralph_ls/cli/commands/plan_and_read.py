@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json, profile_named
 from ralph_ls.cli.output import emit_document, print_error, print_text
-from ralph_ls.cli.parameters import argument, option
+from ralph_ls.cli.parameters import argument, flag, option
 from ralph_ls.core.agent import output_parser
 from ralph_ls.core.agent.ignored_signals import (
     IgnoredSignal,
@@ -91,12 +89,9 @@ def show_plan(
             default="the plan of this repository",
         ),
     ] = None,
-    plan: Annotated[
-        str | None,
-        option("PLAN", "The same as PLAN.", default="none"),
-    ] = None,
+    plan: Annotated[str | None, option("PLAN", "The same as PLAN.", default="none")] = None,
     all_plans: Annotated[
-        bool, typer.Option("--all", help="List all plans here, with the progress of each.")
+        bool, flag("--all", text="List all plans here, with the progress of each.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -130,12 +125,10 @@ def show_plan(
 
 def read_output(
     file: Annotated[
-        str,
-        argument("FILE", "Output of an agent.", default="-, standard input"),
+        str, argument("FILE", "Output of an agent.", default="-, standard input")
     ] = "-",
     agent: Annotated[
-        str | None,
-        option("AGENT", "The agent that printed it.", default="plain text"),
+        str | None, option("AGENT", "The agent that printed it.", default="plain text")
     ] = None,
     profile: Annotated[
         str | None,

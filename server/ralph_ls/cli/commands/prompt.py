@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ralph_ls.cli.flags import Issue, Json, issue_overrides
 from ralph_ls.cli.output import emit_document, print_error
-from ralph_ls.cli.parameters import option
+from ralph_ls.cli.parameters import flag, option
 from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
 from ralph_ls.core.suggestions import unknown
 from ralph_ls.core.views.model.control_chars import escape_control_chars
@@ -35,12 +33,11 @@ def prompt_verb(
         ),
     ] = None,
     task: Annotated[
-        str | None,
-        option("TASK", "The prompt for this task.", default="the next one"),
+        str | None, option("TASK", "The prompt for this task.", default="the next one")
     ] = None,
     issue: Issue = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="The prompt of the last run if it continues.")
+        bool, flag("--resume", text="The prompt of the last run if it continues.")
     ] = False,
     as_json: Json = False,
 ) -> None:

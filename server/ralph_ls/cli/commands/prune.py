@@ -18,7 +18,7 @@ import typer
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.output import emit_document, print_error, print_text
-from ralph_ls.cli.parameters import option
+from ralph_ls.cli.parameters import flag, option
 from ralph_ls.core.loop.rules.health import bytes_words
 from ralph_ls.core.loop.rules.retention import (
     RunToPrune,
@@ -51,9 +51,7 @@ class _Place:
 
 
 def prune_verb(
-    everywhere: Annotated[
-        bool, typer.Option("--all", help="Every work tree, not only this one.")
-    ] = False,
+    everywhere: Annotated[bool, flag("--all", text="Every work tree, not only this one.")] = False,
     keep_days: Annotated[
         int | None,
         option("DAYS", "Keep output for so many days.", default="from the settings", min=0),
@@ -67,7 +65,7 @@ def prune_verb(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be deleted, and delete nothing.")
+        bool, flag("--dry-run", text="Show what would be deleted, and delete nothing.")
     ] = False,
     yes: Yes = False,
     as_json: Json = False,

@@ -40,7 +40,7 @@ from ralph_ls.cli.flags import (
     lane_overrides,
     sandbox_overrides,
 )
-from ralph_ls.cli.parameters import argument, option
+from ralph_ls.cli.parameters import argument, flag, option
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
 from ralph_ls.protocol.config.config import FirstMode
@@ -94,7 +94,7 @@ PlanPath = Annotated[
         default="the one that is found",
     ),
 ]
-Detach = Annotated[bool, typer.Option("--detach", help="Run in the background.")]
+Detach = Annotated[bool, flag("--detach", text="Run in the background.")]
 
 
 def run_verb(
@@ -117,8 +117,7 @@ def run_verb(
         ),
     ] = None,
     task: Annotated[
-        str | None,
-        option("TASK", "Work only on this task.", default="all tasks"),
+        str | None, option("TASK", "Work only on this task.", default="all tasks")
     ] = None,
     max_stuck: Annotated[
         int | None,
@@ -130,7 +129,7 @@ def run_verb(
         ),
     ] = None,
     skip_review: Annotated[
-        bool, typer.Option("--skip-review", help="Let stories pass without a review.")
+        bool, flag("--skip-review", text="Let stories pass without a review.")
     ] = False,
     timeout: Annotated[
         str | None,
@@ -169,10 +168,7 @@ def run_verb(
         ),
     ] = None,
     direct: Annotated[
-        bool,
-        typer.Option(
-            "--direct", help="With --parallel: merge into the branch that is checked out."
-        ),
+        bool, flag("--direct", text="With --parallel: merge into the branch that is checked out.")
     ] = False,
     push: Annotated[
         bool | None,
@@ -188,19 +184,16 @@ def run_verb(
         int | None,
         option("N", "Pause for your review after every N iterations.", default="never", min=1),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the last run.")] = False,
+    resume: Annotated[bool, flag("--resume", text="Continue the last run.")] = False,
     take_all: Annotated[
         bool,
-        typer.Option(
-            "--take-all", help="With --resume: uncommitted changes belong to the lost iteration."
-        ),
+        flag("--take-all", text="With --resume: uncommitted changes belong to the lost iteration."),
     ] = False,
     leave: Annotated[
-        bool,
-        typer.Option("--leave", help="With --resume: uncommitted changes are yours."),
+        bool, flag("--leave", text="With --resume: uncommitted changes are yours.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would start, and start nothing.")
+        bool, flag("--dry-run", text="Show what would start, and start nothing.")
     ] = False,
     detach: Detach = False,
     as_json: Json = False,

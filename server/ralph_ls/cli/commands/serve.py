@@ -9,29 +9,27 @@ import typer
 
 from ralph_ls.cli import language_server
 from ralph_ls.cli.language_server import DEFAULT_LEVEL, LEVELS
-from ralph_ls.cli.parameters import option
+from ralph_ls.cli.parameters import flag, option
 from ralph_ls.protocol.errors import UsageError
 
 
 def serve_verb(
     stdio: Annotated[  # noqa: ARG001 -- it is the default
         bool,
-        typer.Option("--stdio", help="Use standard input and output, as without any of these."),
+        flag("--stdio", text="Use standard input and output, as without any of these."),
     ] = True,
     pipe: Annotated[
-        Path | None,
-        option("PATH", "Connect to the editor's socket file.", default="none"),
+        Path | None, option("PATH", "Connect to the editor's socket file.", default="none")
     ] = None,
     port: Annotated[
         str | None,
         option("PORT", "Connect to the editor's port on this machine.", "--socket", default="none"),
     ] = None,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Refuse requests that start or change anything.")
+        bool, flag("--read-only", text="Refuse requests that start or change anything.")
     ] = False,
     log_file: Annotated[
-        Path | None,
-        option("FILE", "Log to this file.", default="standard error"),
+        Path | None, option("FILE", "Log to this file.", default="standard error")
     ] = None,
     log_level: Annotated[str, option("LEVEL", f"One of {', '.join(LEVELS)}.")] = DEFAULT_LEVEL,
     client: Annotated[

@@ -78,10 +78,7 @@ _NARROWEST = 20
 
 
 def simulate(
-    trace: Annotated[
-        str,
-        argument("TRACE", "A trace or a journal file; - is standard input."),
-    ],
+    trace: Annotated[str, argument("TRACE", "A trace or a journal file; - is standard input.")],
     profile: Annotated[
         str | None,
         option(

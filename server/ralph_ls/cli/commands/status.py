@@ -6,11 +6,10 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_document, print_rows, print_text
+from ralph_ls.cli.parameters import flag
 from ralph_ls.core.views.model.words import one_line
 from ralph_ls.core.views.text.run_end import agent_claims, has_trouble, last_words, trouble
 from ralph_ls.core.views.text.status import needs_user, status_answers
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 def status(
     why: Annotated[
-        bool, typer.Option("--why", help="Show the decision after each iteration, and its reason.")
+        bool, flag("--why", text="Show the decision after each iteration, and its reason.")
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -18,7 +18,7 @@ from ralph_ls.cli.commands.start_run import run_detached
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.output import print_text, write_json
-from ralph_ls.cli.parameters import argument, option
+from ralph_ls.cli.parameters import argument, flag, option
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.errors import NoEngine, UsageError
 from ralph_ls.protocol.run import commands as orders
@@ -49,7 +49,7 @@ REJECTED = 1
 
 def stop(
     now: Annotated[
-        bool, typer.Option("--now", help="End the agent at once, in the middle of its work.")
+        bool, flag("--now", text="End the agent at once, in the middle of its work.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -205,8 +205,7 @@ def _words(text: list[str]) -> str:
 
 
 TaskArgument = Annotated[
-    str | None,
-    argument("TASK", "Id of the task, as in: ralph plan.", default="asks on a terminal"),
+    str | None, argument("TASK", "Id of the task, as in: ralph plan.", default="asks on a terminal")
 ]
 
 
@@ -261,22 +260,20 @@ SHOWN = 20
 
 def rollback(
     count: Annotated[
-        int | None,
-        argument("N", "Undo so many iterations.", default="none; see --before", min=1),
+        int | None, argument("N", "Undo so many iterations.", default="none; see --before", min=1)
     ] = None,
     before: Annotated[
         int | None,
         option("START", "Undo everything from this start on, instead of N.", default="none", min=1),
     ] = None,
     run: Annotated[
-        str | None,
-        option("RUN", "Undo iterations of this run.", default="the last run"),
+        str | None, option("RUN", "Undo iterations of this run.", default="the last run")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Also undo commits that no iteration made.")
+        bool, flag("--force", text="Also undo commits that no iteration made.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be undone, and change nothing.")
+        bool, flag("--dry-run", text="Show what would be undone, and change nothing.")
     ] = False,
     yes: Yes = False,
     as_json: Json = False,

@@ -17,6 +17,7 @@ from ralph_ls.cli.commands.status import show_status
 from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_text
+from ralph_ls.cli.parameters import flag
 from ralph_ls.cli.show.live import RunViewer, can_show_screen, choose_renderer, reading_keys
 from ralph_ls.cli.show.renderers import header_of
 from ralph_ls.core.views.text.receipts import receipt_lines
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
 def watch(
     as_json: Json = False,
     plain: Annotated[
-        bool,
-        typer.Option("--plain", help="Print lines instead of the full screen; for screen readers."),
+        bool, flag("--plain", text="Print lines instead of the full screen; for screen readers.")
     ] = False,
     in_run: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:

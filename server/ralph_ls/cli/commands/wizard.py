@@ -143,8 +143,7 @@ def propose_plan(
         option("NAME", "Give the tasks of a template as an example.", default="no example"),
     ] = None,
     profile: Annotated[
-        str | None,
-        option("PROFILE", "The profile of the plan.", default="from the settings"),
+        str | None, option("PROFILE", "The profile of the plan.", default="from the settings")
     ] = None,
     agent: AgentName = None,
     agent_command: AgentCommand = None,

@@ -16,7 +16,7 @@ from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import PlanMissing, RalphError
 from ralph_ls.protocol.lsp.setup import FoundPlan, PlansResult
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.detection import DetectedPlan
+from ralph_ls.store.project.detection import DetectedPlan, name_likely_plans
 from ralph_ls.store.project.plan_choice import all_plans, progress_of
 from ralph_ls.store.project.plan_file import PlanLocation
 
@@ -29,7 +29,7 @@ def list_plans(*, as_json: bool) -> None:
     if not any(one.path == MIRROR for one in found):
         found += _unread_queue(root)
     if not found:
-        raise PlanMissing(f"no plan in {root}; create one: ralph init")
+        raise PlanMissing(f"no plan in {root}; create one: ralph init{name_likely_plans(root)}")
     chosen = _chosen(place)
     rows = [(one, *progress_of(root, one)) for one in found]
     if as_json:

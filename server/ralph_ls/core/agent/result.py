@@ -122,7 +122,7 @@ class AgentResult:
     """The tool of each call that was not permitted; None where the stream does not show it."""
     limit: AccountLimit | None = None
     sub_agent_calls: tuple[str, ...] = ()
-    """Calls of the iteration's own tools that sub-agents made, as ``own_tools.call_key`` has them;
+    """Calls of the iteration's own tools that sub-agents made, as ``tools.call_key`` has them;
     empty where the stream does not mark them."""
 
 

@@ -258,18 +258,10 @@ class LoopDocuments:
             self._notify(params.text_document.uri, DocumentEvent.CLOSED)
 
     def _notify(self, uri: str, edit: DocumentEvent) -> None:
-        self._notify_all(self._listeners, uri, edit)
+        self._failures.call_each(self._listeners, uri, edit)
 
     def _notify_save(self, save: DocumentSave) -> None:
-        self._notify_all(self._save_listeners, save)
-
-    def _notify_all(self, listeners: list[Callable[..., None]], *sent: object) -> None:
-        for listener in listeners:
-            try:
-                listener(*sent)
-                self._failures.clear(listener)
-            except Exception as error:  # noqa: BLE001 -- one listener must not harm the next
-                self._failures.log_once(listener, error)
+        self._failures.call_each(self._save_listeners, save)
 
 
 def is_config(uri: str) -> bool:

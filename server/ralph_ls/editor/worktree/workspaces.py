@@ -377,7 +377,7 @@ class Workspaces:
 
     def _close(self, view: WorkspaceView) -> None:
         view.close()
-        self._emit(self._close_listeners, view)
+        self._failures.call_each(self._close_listeners, view)
         # Views of it remove what they show.
         self.notify_change(view)
 
@@ -398,22 +398,14 @@ class Workspaces:
         await self._wait(view)
 
     def _take(self, view: WorkspaceView, found: ScanResult) -> None:
-        self._emit(self._found_listeners, view, found)
+        self._failures.call_each(self._found_listeners, view, found)
         if found.changed:
             self.notify_change(view)
 
     def _notify_changes(self) -> None:
         changed, self._changed = self._changed, {}
         for view in changed:
-            self._emit(self._change_listeners, view)
-
-    def _emit(self, listeners: Iterable[Callable[..., None]], *args: object) -> None:
-        for listener in listeners:
-            try:
-                listener(*args)
-                self._failures.clear(listener)
-            except Exception as error:  # noqa: BLE001 -- one listener must not harm the next
-                self._failures.log_once(listener, error)
+            self._failures.call_each(self._change_listeners, view)
 
 
 def _find_worktree(folder: Path) -> Worktree | None:

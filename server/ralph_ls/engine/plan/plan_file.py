@@ -27,6 +27,7 @@ from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, RalphError, UsageError
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
+from ralph_ls.store.project.detection import name_likely_plans
 from ralph_ls.store.project.plan_file import edit_plan, read_plan, shown_text
 
 SHOWN_TASKS = 10
@@ -49,7 +50,7 @@ def find_plan(root: Path, candidates: Sequence[str], chosen: str | None) -> str:
             read_plan(root, path)
     raise PlanMissing(
         f"there is no plan in {root}; looked for {', '.join(paths)}; create one with ralph init, "
-        "or name yours with --plan"
+        f"or name yours with --plan{name_likely_plans(root)}"
     )
 
 

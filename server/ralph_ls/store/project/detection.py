@@ -8,6 +8,7 @@ those of its format. The loop and the editor both find specifications here, so t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -83,6 +84,42 @@ def detect_plans(root: Path) -> tuple[DetectedPlan, ...]:
         if not known.signs or any(_is_there(root / sign) for sign in known.signs)
         for path in _plans_of(root, known)
     )
+
+
+def likely_plans(root: Path) -> tuple[str, ...]:
+    """The files that are probably plans by their names, which no run takes without being told."""
+    found = []
+    for folder in ("", "docs", "doc"):
+        try:
+            names = names_in(root / folder)
+        except StateUnusable:
+            continue
+        paths = (
+            f"{folder}/{name}" if folder else name for name in names if _LIKELY.fullmatch(name)
+        )
+        found += [path for path in paths if (root / path).is_file()]
+    return tuple(found)
+
+
+def name_likely_plans(root: Path) -> str:
+    """The end of a message that there is no plan: files that may be one; empty without any."""
+    found = likely_plans(root)
+    if not found:
+        return ""
+    named = ", ".join(found[:_MOST_NAMED])
+    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    return (
+        f"; {named}{more} may be one: check it with ralph plan {found[0]}, then work on it with "
+        f"ralph run --plan {found[0]}"
+    )
+
+
+_LIKELY = re.compile(
+    r"(?:fix[-_]?|implementation[-_]?|project[-_]?|work[-_]?|dev(?:elopment)?[-_]?)?plan\.md"
+    r"|(?:to-?dos?|tasks?|task[-_]?list|road-?map|backlog|milestones)\.md",
+    re.IGNORECASE,
+)
+_MOST_NAMED = 3
 
 
 def detect_formats(root: Path) -> tuple[PlanFormat, ...]:

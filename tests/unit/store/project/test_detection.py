@@ -8,7 +8,12 @@ from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.values import Origin
 from ralph_ls.store.project.config_file import PreviousChoice, load_settings, require_one_profile
-from ralph_ls.store.project.detection import detect_plans, detect_profiles
+from ralph_ls.store.project.detection import (
+    detect_plans,
+    detect_profiles,
+    likely_plans,
+    name_likely_plans,
+)
 
 FIXPLAN, SPEC = ProfileName.FIXPLAN, ProfileName.SPEC
 
@@ -55,6 +60,32 @@ class TestWhatFits:
     def test_a_link_in_a_circle_is_no_sign(self, tmp_path: Path) -> None:
         (tmp_path / "specs").symlink_to("specs")
         assert detect_profiles(tmp_path) == ()
+
+
+class TestLikelyPlans:
+    def test_lists_are_known_by_their_names(self, tmp_path: Path) -> None:
+        put(
+            tmp_path,
+            "TODO.md",
+            "todolist.md",
+            "plant.md",
+            "tasks.md/",
+            "docs/Implementation-Plan.md",
+        )
+        put(tmp_path, "doc/ROADMAP.md", "src/TODO.md", "planning.txt")
+        assert likely_plans(tmp_path) == (
+            "TODO.md",
+            "docs/Implementation-Plan.md",
+            "doc/ROADMAP.md",
+        )
+
+    def test_a_message_names_some_and_what_to_do(self, tmp_path: Path) -> None:
+        assert name_likely_plans(put(tmp_path, "NOTES.md")) == ""
+        put(tmp_path, "PLAN.md", "TODO.md", "docs/PLAN.md", "docs/tasks.md")
+        assert name_likely_plans(tmp_path) == (
+            "; PLAN.md, TODO.md, docs/PLAN.md and 1 more may be one: check it with ralph plan "
+            "PLAN.md, then work on it with ralph run --plan PLAN.md"
+        )
 
 
 class TestSettings:

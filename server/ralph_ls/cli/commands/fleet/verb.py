@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-import typer
-
 from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.fleet_context import FleetContext, WorkerOptions
-from ralph_ls.cli.parameters import argument, option
+from ralph_ls.cli.parameters import argument, flag, option
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import UsageError
 
@@ -40,8 +38,7 @@ def fleet_verb(
         ),
     ] = None,
     file: Annotated[
-        str | None,
-        option("FILE", "The fleet's file.", default="yours, fleet.toml"),
+        str | None, option("FILE", "The fleet's file.", default="yours, fleet.toml")
     ] = None,
     database: Annotated[
         str | None,
@@ -50,22 +47,14 @@ def fleet_verb(
         ),
     ] = None,
     until_done: Annotated[
-        bool, typer.Option("--until-done", help="End when nothing is left without you.")
+        bool, flag("--until-done", text="End when nothing is left without you.")
     ] = False,
-    submit: Annotated[
-        bool, typer.Option("--submit", help="Queue the tasks for workers, and end.")
-    ] = False,
+    submit: Annotated[bool, flag("--submit", text="Queue the tasks for workers, and end.")] = False,
     name: Annotated[
-        str | None,
-        option("NAME", "Name of an added repository.", default="its folder"),
+        str | None, option("NAME", "Name of an added repository.", default="its folder")
     ] = None,
-    push: Annotated[
-        bool, typer.Option("--push", help="Allow pushing to the URL that is added.")
-    ] = False,
-    label: Annotated[
-        list[str] | None,
-        option("LABEL", "What this worker has; repeatable."),
-    ] = None,
+    push: Annotated[bool, flag("--push", text="Allow pushing to the URL that is added.")] = False,
+    label: Annotated[list[str] | None, option("LABEL", "What this worker has; repeatable.")] = None,
     lanes: Annotated[
         int | None,
         option("N", "With run: tasks at a time on each worker.", default="from the file"),

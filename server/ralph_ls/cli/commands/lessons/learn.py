@@ -11,13 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ralph_ls.cli.commands.lessons.place import lines_of_lesson, settings_here
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import AgentCommand, AgentPrompt, Json, agent_words
 from ralph_ls.cli.output import print_text, write_json
-from ralph_ls.cli.parameters import option
+from ralph_ls.cli.parameters import flag, option
 from ralph_ls.core.lessons.distil import distil, source_words
 from ralph_ls.core.lessons.lesson import Lesson
 from ralph_ls.core.plurals import count_of, some_of
@@ -63,13 +61,12 @@ SHOWN = 5
 def learn_verb(
     runs: Annotated[int, option("N", "Read the N newest runs.", min=1)] = MOST_RUNS,
     agent: Annotated[
-        str | None,
-        option("NAME", "Have this agent propose lessons too.", default="no agent"),
+        str | None, option("NAME", "Have this agent propose lessons too.", default="no agent")
     ] = None,
     agent_command: AgentCommand = None,
     agent_prompt: AgentPrompt = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be proposed, and write nothing.")
+        bool, flag("--dry-run", text="Show what would be proposed, and write nothing.")
     ] = False,
     as_json: Json = False,
 ) -> None:

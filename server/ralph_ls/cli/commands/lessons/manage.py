@@ -16,7 +16,7 @@ import typer
 from ralph_ls.cli.commands.lessons.place import lessons_here, lines_of_lesson, settings_here
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_document, print_text, write_json
-from ralph_ls.cli.parameters import argument, option
+from ralph_ls.cli.parameters import argument, flag, option
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import RalphError, UsageError
@@ -50,8 +50,7 @@ def lessons_verb(
         ),
     ] = "list",
     names: Annotated[
-        list[str] | None,
-        argument("ID...", "Ids of lessons, or a file to import.", default="none"),
+        list[str] | None, argument("ID...", "Ids of lessons, or a file to import.", default="none")
     ] = None,
     scope: Annotated[
         str | None,
@@ -61,15 +60,11 @@ def lessons_verb(
             default="as proposed",
         ),
     ] = None,
-    match: Annotated[
-        list[str] | None,
-        option("NAME", "Language or framework; repeatable."),
-    ] = None,
+    match: Annotated[list[str] | None, option("NAME", "Language or framework; repeatable.")] = None,
     output: Annotated[
-        Path | None,
-        option("FILE", "Export to this file.", default="standard output"),
+        Path | None, option("FILE", "Export to this file.", default="standard output")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Accept without asking.")] = False,
+    yes: Annotated[bool, flag("--yes", text="Accept without asking.")] = False,
     shown: Annotated[
         str | None,
         option("SHA256", "Accept only if the file still has this `sha256`.", default="any"),

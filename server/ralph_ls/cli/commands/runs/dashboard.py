@@ -10,12 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_text, write_json
-from ralph_ls.cli.parameters import option
+from ralph_ls.cli.parameters import flag, option
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.store.layout import StateFolder, Worktree, state_root
@@ -36,16 +34,14 @@ def dashboard_verb(
         ),
     ] = None,
     everywhere: Annotated[
-        bool, typer.Option("--all", help="Show all your repositories, not this one alone.")
+        bool, flag("--all", text="Show all your repositories, not this one alone.")
     ] = False,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+    no_open: Annotated[bool, flag("--no-open", text="Do not open a browser.")] = False,
     serve: Annotated[
-        bool,
-        typer.Option("--serve", help="Serve it on this machine, with live updates, until Ctrl-C."),
+        bool, flag("--serve", text="Serve it on this machine, with live updates, until Ctrl-C.")
     ] = False,
     port: Annotated[
-        int | None,
-        option("PORT", "Port for --serve.", default="any that is free"),
+        int | None, option("PORT", "Port for --serve.", default="any that is free")
     ] = None,
     allow_host: Annotated[
         list[str] | None,

@@ -120,8 +120,7 @@ LONGEST_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 def inbox_verb(
     action: Annotated[str, argument("[list|answer]", "What to do.", default="list")] = "list",
     number: Annotated[
-        int | None,
-        argument("[N]", "Number of the question in the list.", default="none"),
+        int | None, argument("[N]", "Number of the question in the list.", default="none")
     ] = None,
     text: Annotated[
         list[str] | None,

@@ -8,12 +8,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Annotated
 
-import typer
-
 from ralph_ls.cli.commands.runs.target import First, Second, Target, find_target
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, write_json
-from ralph_ls.cli.parameters import option
+from ralph_ls.cli.parameters import flag, option
 from ralph_ls.cli.show.renderers import decoders
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_program_output
 from ralph_ls.engine.clock import SystemClock
@@ -38,13 +36,13 @@ def logs_verb(
     first: First = None,
     second: Second = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Follow the output until the run ends.")
+        bool, flag("--follow", "-f", text="Follow the output until the run ends.")
     ] = False,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Print the agent's output as it was recorded.")
+        bool, flag("--raw", text="Print the agent's output as it was recorded.")
     ] = False,
     tools: Annotated[
-        bool, typer.Option("--tools", help="Also show tool calls, files and to-do lists.")
+        bool, flag("--tools", text="Also show tool calls, files and to-do lists.")
     ] = False,
     grep: Annotated[
         str | None,

@@ -30,8 +30,7 @@ FAILED = 1
 def notify_verb(
     action: Annotated[str, argument("[test]", "What to do.")] = "test",
     event: Annotated[
-        str,
-        option("EVENT", "The event to send a sample of, such as complete."),
+        str, option("EVENT", "The event to send a sample of, such as complete.")
     ] = NotifyEvent.QUESTION.value,
     as_json: Json = False,
 ) -> None:

@@ -13,7 +13,7 @@ import typer
 from ralph_ls.cli.commands.runs.target import find_target as find_run
 from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.output import emit_document, print_text
-from ralph_ls.cli.parameters import argument, option
+from ralph_ls.cli.parameters import argument, flag, option
 from ralph_ls.core.loop.lanes import branch_of_run
 from ralph_ls.core.loop.profiles import is_parallel
 from ralph_ls.core.plurals import count_of
@@ -29,19 +29,16 @@ def pull_request_verb(
         str | None,
         argument("[RUN]", "Run, by the beginning or end of its id.", default="the last run"),
     ] = None,
-    each: Annotated[
-        bool,
-        typer.Option("--each", help="One a task, each based on the one before."),
-    ] = False,
+    each: Annotated[bool, flag("--each", text="One a task, each based on the one before.")] = False,
     base: Annotated[
         str | None,
         option(
             "BRANCH", "Branch to merge into.", default="the branch on which the run was started"
         ),
     ] = None,
-    draft: Annotated[bool, typer.Option("--draft", help="Open them as drafts.")] = False,
+    draft: Annotated[bool, flag("--draft", text="Open them as drafts.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be pushed, and push nothing.")
+        bool, flag("--dry-run", text="Show what would be pushed, and push nothing.")
     ] = False,
     yes: Yes = False,
     as_json: Json = False,

@@ -22,13 +22,9 @@ First = Annotated[
         default="the last run",
     ),
 ]
-Second = Annotated[
-    str | None,
-    argument("[N]", "Iteration of the run.", default="all of them"),
-]
+Second = Annotated[str | None, argument("[N]", "Iteration of the run.", default="all of them")]
 Newest = Annotated[
-    str | None,
-    argument("[N]", "Iteration of the run.", default="the newest with a session"),
+    str | None, argument("[N]", "Iteration of the run.", default="the newest with a session")
 ]
 
 
