@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +71,14 @@ def change(path: Path, number: int, event: Raw | None = None, **fields: Any) -> 
     issue = github["repositories"]["ada/invoice"]["issues"][str(number)]
     issue.update(fields)
     if event is not None:
-        issue.setdefault("events", []).append({"at": now(), **event})
+        # In no second in which something was recorded here.
+        issue.setdefault("events", []).append({"at": now(later=1), **event})
     write(path, github)
 
 
-def now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def now(*, later: int = 0) -> str:
+    """The time, with GitHub's precision of a second, or some seconds later."""
+    return (datetime.now(UTC) + timedelta(seconds=later)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def answer(github: Raw, request: Raw, *, is_old: bool = False) -> Raw:

@@ -87,7 +87,7 @@ def detect_plans(root: Path) -> tuple[DetectedPlan, ...]:
 
 
 def likely_plans(root: Path) -> tuple[str, ...]:
-    """The files that are probably plans by their names, which no run takes without being told."""
+    """The files that are probably plans by their names; no run takes one that is not named."""
     found = []
     for folder in ("", "docs", "doc"):
         try:

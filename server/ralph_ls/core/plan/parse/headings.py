@@ -312,7 +312,9 @@ _ASIDE = re.compile(r":| (?:--?|\u2013) | ?\u2014 ?")
 _LIST = re.compile(r" *(?:[/|,;:&+\u2014]| (?:--?|\u2013) |\b(?:and|or)\b) *")
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]] *")
 _AFTER_REMARK = ("", "(", "[", ":", "-", "\u2013", "\u2014")
-_OPTIONAL_THINGS = r"(?:work|tasks?|items?|ideas?|features?|improvements?|enhancements?)"
+_OPTIONAL_THINGS = (
+    r"(?:work|tasks?|items?|ideas?|features?|improvements?|enhancements?|extensions?)"
+)
 _P_PREFIX = re.compile(r"\Ap[0-9] *(?::| [-\u2013\u2014] )")
 _P_NUMBER = re.compile(
     r"(?:\A\W*(?:[0-9.]+\W+)?|[(\[:|/,\u2013\u2014&+]\s*|\s{2}|\bpriority )p([0-9])\b"

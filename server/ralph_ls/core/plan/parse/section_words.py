@@ -109,6 +109,7 @@ PROSE = _names(
     "rules|scope|success criteria|summary|tech stack|template|testing strategy|tips",
     "usage|warnings|workflow",
     "decision log|decision record|decision records|方案选择|方案选择记录",
+    "konventionen|convenciones|convenções|约定|规约|규약",
     "决策|决策记录|技术决策|決定事項|결정 사항",
     "概述|背景|目标|架构|风险|验收标准|成功标准|注意事项|更新日志|变更记录|技术栈|参考|参考资料|总结",
     "概要|目的|リスク|受け入れ基準|変更履歴|注意事項|개요|배경|목표|위험|참고|완료 기준|성공 기준",
@@ -143,7 +144,7 @@ CRITERIA = re.compile(
     r"|definition of done\b.*"
     r"|(?:[\w'-]+ ){0,2}(?:migration|security|quality|completion|rollout|cutover|go live|mainnet"
     r"|production|readiness|compliance|smoke|regression|guardrails?) check ?list"
-    r"|.*(?:检查清单|验收清单|验证清单|上线清单|检查点)"
+    r"|.*(?:테스트 체크리스트|测试清单|检查清单|验收清单|验证清单|上线清单|检查点)"
     r"|(?:manual |final |regression |pre )?(?:test(?:ing)?|verification|validation|qa|review"
     r"|deploy(?:ment)?|release|launch|submission|acceptance|merge|handoff)"
     r" (?:check ?list|steps|criteria)"

@@ -411,6 +411,12 @@ def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
             id="shares-of-headings",
         ),
         pytest.param(
+            ("# Roof", "### Step 1: Saw **DONE**", "### Step 2: Nail **COMPLETE**",
+             "### Step 3: Oil", "### Step 4: Wax **WELL**"),
+            ["done Step 1: Saw", "done Step 2: Nail", "todo Step 3: Oil", "todo Step 4: Wax WELL"],
+            id="a-state-in-bold-capitals",
+        ),
+        pytest.param(
             ("| What | Phase |", "|-|-|", "| Saw | 1 ✅ |", "| Nail |"),
             ["done Saw"],
             id="a-row-without-its-number",

@@ -106,7 +106,7 @@ def plain_words(text: str) -> str:
     folded = _RUN.sub(r"\1", folded)
     for mark, instead in _NEUTRAL:
         folded = folded.replace(mark, instead)
-    folded = _KEYWORD.sub(r"\1 -", folded)
+    folded = _KEYWORD.sub(r"\1 -", _STATE_AT_END.sub("( ", folded))
     cut = folded if len(folded) <= LONGEST_TITLE else f"{folded[: LONGEST_TITLE - 1].rstrip()}…"
     return fold_whitespace(cut)
 
@@ -300,12 +300,11 @@ _MARKS = {
 _NEUTRAL = (
     ("[", "("),
     ("]", ")"),
-    # In round brackets and capitals they are states, too.
-    *((f"({word}", f"( {word}") for word in ("BLOCKED", "WIP", "IN ", "IN-")),
     ("<!--", "< !--"),
     ("-->", "-- >"),
     ("|", "/"),
 )
+_STATE_AT_END = re.compile(r"\((?=(?:BLOCKED|WIP|IN[ -])[^()]*\)\W*\Z)")
 _RUN = re.compile(r"([~*_{}])\1+")
 """What is a mark when there are several of it, as in ``~~all~~`` and ``{{TASK}}``."""
 _KEYWORD = re.compile(
