@@ -331,12 +331,9 @@ def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
     for item in items:
         if item.parent in reported:
             reported.add(item)
-        elif is_field(item, in_fields) and item.section.kind is SectionKind.TASKS:
-            # The fields of something that is no heading: a paragraph in bold.
-            reported.add(item)
-            if not work.is_described(item.section):
-                yield _Unread(GuessCause.UNREAD_LINES, item.line, item.section)
-        elif (cause := _cause_unread(item, begun, work)) is not None:
+            continue
+        cause = _cause_of_field(item, in_fields, work) or _cause_unread(item, begun, work)
+        if cause is not None:
             reported.add(item)
             yield _Unread(cause, item.line, item.section)
     section = reading.block.leave[-1]
@@ -378,6 +375,14 @@ def _items_outside_tasks(reading: BlockReading) -> list[PlanItemDraft]:
         if item.is_for_tasks is not False or item.section not in labelled
         if not (item.label and is_prose_label(item.label))
     ]
+
+
+def _cause_of_field(
+    item: PlanItemDraft, in_fields: Collection[HeadingSection], work: _Work
+) -> GuessCause | None:
+    """Why a field is reported: it is of something that is no heading, a paragraph in bold."""
+    is_lost = is_field(item, in_fields) and item.section.kind is SectionKind.TASKS
+    return GuessCause.UNREAD_LINES if is_lost and not work.is_described(item.section) else None
 
 
 def _cause_unread(

@@ -120,8 +120,7 @@ def select_tasks(
     for item in items:
         around = None if item.parent is None else row_of.get(item.parent)
         holder = around
-        is_in_task = around is not None or _is_aside(item, described, labelled)
-        is_in_task = is_in_task or is_field(item, in_fields)
+        is_in_task = around is not None or _is_aside(item, described, labelled, in_fields)
         if _may_be_task(item, context, stated, is_in_task=is_in_task):
             written_state, text = _read_sign(item)
             parts = read_title(text)
@@ -159,8 +158,11 @@ def _is_aside(
     item: PlanItemDraft,
     described: Collection[HeadingSection],
     labelled: Collection[HeadingSection],
+    in_fields: Collection[HeadingSection],
 ) -> bool:
     """Whether it describes the heading above it, which is the task, or has not its tasks' label."""
+    if is_field(item, in_fields):
+        return True
     if item.is_for_tasks is False and item.section in labelled:
         return True
     if item.label and is_prose_label(item.label):
