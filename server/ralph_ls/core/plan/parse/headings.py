@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_ls.core.plan.parse.section_words import (
+    CHECKS,
     CRITERIA,
     DECISIONS,
     DESIGN_LAST_WORDS,
@@ -243,6 +244,12 @@ def _is_of_design(section: HeadingSection) -> bool:
 def names_tasks(title: str) -> bool:
     """Whether the words of a title or a label say that tasks are below it."""
     return _normalise(title) in TASKS
+
+
+def names_criteria(label: str) -> bool:
+    """Whether a line such as ``Verification:`` above boxes says that they are criteria."""
+    words = _normalise(label)
+    return words in CHECKS or CRITERIA.fullmatch(words) is not None
 
 
 def is_prose_label(label: str) -> bool:
