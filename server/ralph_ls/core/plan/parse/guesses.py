@@ -390,7 +390,7 @@ def _cause_unread(
 ) -> GuessCause | None:
     """Why a line that is no task is reported; None for prose."""
     if item.box is not None:
-        return None if is_legend(item.section) else GuessCause.PROSE
+        return None if _explains(item, work) else GuessCause.PROSE
     if work.context.dialect.only_boxes and not item.section.is_for_tasks:
         return None
     if item.role is not ItemRole.ITEM or is_no_task(item.text) or describes_task(item.text):
@@ -407,6 +407,12 @@ def _cause_unread(
     ):
         return None
     return GuessCause.UNREAD_ROWS if is_row and work.may_be_in(item.section) else GuessCause.PROSE
+
+
+def _explains(item: PlanItemDraft, work: _Work) -> bool:
+    """Whether a box is a criterion of a heading that is a task, or part of a legend."""
+    is_criterion = item.role is not ItemRole.ITEM and work.is_described(item.section)
+    return is_criterion or is_legend(item.section)
 
 
 def _is_likely(

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_ls.core.plan.parse.section_words import (
+    CHECKS,
     CRITERIA,
     DECISIONS,
     DESIGN_LAST_WORDS,
@@ -260,6 +261,12 @@ def is_by_priority(section: HeadingSection) -> bool:
         section = section.parent
     is_for_work = WORK.search(section.title) is not None or holds_tasks(section.title)
     return section.priority is not None and not is_for_work
+
+
+def names_criteria(label: str) -> bool:
+    """Whether a line such as ``Verification:`` above boxes says that they are criteria."""
+    words = _normalise(label)
+    return words in CHECKS or CRITERIA.fullmatch(words) is not None
 
 
 def is_prose_label(label: str) -> bool:

@@ -83,7 +83,7 @@ def find_marks(line: str) -> ListMarks | None:
         box = _find_box(line, inner.end())
     text = contents[-1]
     if box is not None:
-        text = box[1] + 1 + has_star(line, box)
+        text = box[1] + 1 + star_length(line, box)
         while line[text : text + 1].isspace():
             text += 1
     return ListMarks(starts=tuple(starts), contents=tuple(contents), box=box, text=text)
@@ -97,10 +97,14 @@ def begins_like_box(text: str) -> bool:
     return text[:1] in _LOOSE_FIRST and _LOOSE_BOX.match(text) is not None
 
 
-def has_star(line: str, box: tuple[int, int]) -> bool:
-    """Whether a box has the star of an optional task: ``- [ ]* Write more tests``."""
+def star_length(line: str, box: tuple[int, int]) -> int:
+    """The length of the star of an optional task: ``- [ ]* Write more tests``; 0 without one.
+
+    Formatters put a backslash before it.
+    """
     at = box[1] + 1
-    return line[at : at + 1] == "*" and line[at + 1 : at + 2].isspace()
+    length = 2 if line.startswith("\\*", at) else int(line.startswith("*", at))
+    return length if line[at + length : at + length + 1].isspace() else 0
 
 
 def is_thematic_break(line: str) -> bool:

@@ -292,6 +292,11 @@ def has_state(heading: PlanItemDraft) -> bool:
     return has_tag(heading.text)
 
 
+def says_state(heading: PlanItemDraft) -> bool:
+    """Whether a heading is a task by a state that is no decoration."""
+    return has_state(heading) and not heading.is_signed
+
+
 def may_be_task(heading: PlanItemDraft) -> bool:
     """Whether a heading may be a task by its own words or a line below, not by those beside it."""
     return heading.section.name is not None or heading.is_described or has_state(heading)

@@ -29,11 +29,13 @@ from ralph_ls.core.markdown_fences import CODE_INDENT
 from ralph_ls.core.plan.parse.headings import (
     HeadingSection,
     SectionKind,
+    names_criteria,
     names_tasks,
     open_document,
     open_section,
 )
 from ralph_ls.core.plan.parse.items import (
+    CRITERIA_FIELD,
     ItemField,
     PlanItemDraft,
     add_criterion,
@@ -53,11 +55,11 @@ from ralph_ls.core.plan.parse.lines import (
     begins_like_box,
     ends_block,
     find_marks,
-    has_star,
     heading_level,
     is_thematic_break,
     open_block,
     opens_block,
+    star_length,
     unclosed_finding,
 )
 from ralph_ls.core.plan.parse.non_list_items import (
@@ -67,6 +69,7 @@ from ralph_ls.core.plan.parse.non_list_items import (
     may_be_task,
     read_columns,
     row_item,
+    says_state,
 )
 from ralph_ls.core.plan.parse.section_words import STEP_NAME, TASK_NAME
 from ralph_ls.core.plan.parse.state_words import box_mark
@@ -108,7 +111,7 @@ def scan_block(
     position = start
     for number, found in enumerate(_LINE.finditer(text, start, stop)):
         position = found.start()
-        if end is None and position > start and state.may_end and begins_block(text, position):
+        if end is None and position > start and state.ends_before(text, position):
             break
         state.take(number, position - start, found[1], is_first=position == 0)
         position = found.end()
@@ -237,10 +240,22 @@ class _Scan:
         self.label = ""
         """The last line of prose, if it announces a list."""
 
+    def ends_before(self, text: str, position: int) -> bool:
+        """Whether a block begins here: a fence or a comment continues only outside items.
+
+        Boxes that are criteria of a heading are in its block.
+        """
+        if self.block is not None and self.block.threshold == 0:
+            return False
+        if self.takes_boxes and not text.startswith("#", position):
+            return False
+        return begins_block(text, position)
+
     @property
-    def may_end(self) -> bool:
-        """Whether a block may begin here: a fence or a comment continues only outside items."""
-        return self.block is None or self.block.threshold > 0
+    def takes_boxes(self) -> bool:
+        """Whether boxes are criteria of the heading, which has a state and a label for them."""
+        heading = self.heading
+        return heading is not None and heading.takes_criteria and says_state(heading)
 
     def take(self, number: int, start: int, text: str, *, is_first: bool) -> None:
         """Take the next line."""
@@ -358,9 +373,9 @@ class _Scan:
             line, begin, column=column, content=content, box=box, mark=marks.box, text=text
         )
         if marks.box is not None:
-            self.frames[-1].is_optional = has_star(line.text, marks.box)
-        if box is None and len(self.frames) == 1:
-            self._update_heading(text, item=self.frames[0])
+            self.frames[-1].is_optional = star_length(line.text, marks.box) > 0
+        if len(self.frames) == 1:
+            self._tell_heading(text, self.frames[0])
         if box is None and opens_block(text):
             self._open_block(line, text, content)
         elif text or box is not None:
@@ -414,6 +429,13 @@ class _Scan:
         self.heading = heading_item(line, title, self.sections[-1])
         self.items.append(self.heading)
 
+    def _tell_heading(self, text: str, item: PlanItemDraft) -> None:
+        """Update the heading with an item directly below it."""
+        if item.box is None:
+            self._update_heading(text, item)
+        elif self.takes_boxes:
+            add_criterion(self.heading, item)
+
     def _update_heading(self, text: str, item: PlanItemDraft | None = None) -> None:
         """Update the heading with the state or criterion in a line or an item below it."""
         heading = self.heading
@@ -422,6 +444,8 @@ class _Scan:
         found = read_field(text)
         if found is None and (part := read_status_part(text)) is not None:
             found = ItemField("status", text[slice(*part)])
+        if found is None and item is None and names_criteria(self.label):
+            found = ItemField(CRITERIA_FIELD, "")
         if _is_among_tasks(heading):
             self._describe(heading, text)
         if found is None:
@@ -459,6 +483,8 @@ class _Scan:
         self._note_box(line)
         found = read_field(line.stripped)
         begins = not continues or found is not None or line.stripped.rstrip().endswith(":")
+        # A label ends the criteria of a heading, so that no task can be one.
+        begins = begins or (self.takes_boxes and _LABEL.fullmatch(line.stripped) is not None)
         if begins:
             self._close_items(line.column)
         self.paragraph_line = line.number

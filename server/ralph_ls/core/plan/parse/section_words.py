@@ -156,6 +156,22 @@ CRITERIA = re.compile(
 )
 """Whole headings whose boxes say when the work is done, not what it is."""
 
+CHECKS = _names(
+    "criteria|verification|verification criteria|verify|validation|validation criteria|checks",
+    "test criteria|testing criteria|done criteria|done when|quality gate|quality gates|dod",
+    "验证|验证标准|验收|检查项|测试标准|驗證|検証|検証項目|確認事項|確認項目",
+    "テスト基準|검증|검증 기준|확인 사항|테스트 기준",
+    "überprüfung|prüfung|prüfkriterien|testkriterien|kriterien|vérification|vérifications|critères",
+    "critères de test|verificación|verificacion|validación|validacion|criterios|comprobaciones",
+    "criterios de prueba|verificação|verificacao|validação|validacao|critérios|critérios de teste",
+    "проверка|проверки|критерии|критерии проверки|weryfikacja|kryteria|kryteria testów",
+    "verificatie|controle|controles|criteria|testcriteria|verifica|verifiche|criteri",
+    "criteri di accettazione|criteri di test|test kriterleri|kontroller|doğrulama|kriterler",
+    "kabul kriterleri|kiểm tra|xác minh|tiêu chí|tiêu chí chấp nhận|verifikasi|pengujian|kriteria",
+    "kriteria penerimaan",
+)
+"""Labels below a heading with a state whose boxes say the same."""
+
 WORK = re.compile(
     r"\b(?:to-?dos?|tasks?|next|remaining|pending|planned|upcoming|missing|outstanding|deferred"
     r"|backlog|bugs|fix(?:es)?|improvements|left|unfinished|follow-?ups?|unresolved|still open"

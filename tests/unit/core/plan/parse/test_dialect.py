@@ -72,6 +72,8 @@ def test_boxes_of_note_takers_are_known(line: str, expected: str) -> None:
         ("- [ ]* Write more tests", "Write more tests", True),
         ("1. [x]* Write more tests", "Write more tests", True),
         ("- [ ]*  2.1 More", "2.1 More", True),
+        (r"- [ ]\* 3.3 More", "3.3 More", True),
+        (r"- [ ]\*3.3 More", r"\*3.3 More", False),
         ("- [ ] * star", "* star", False),
         ("- [ ]*emphasis*", "*emphasis*", False),
     ],

@@ -31,7 +31,8 @@ plain_lines = st.builds(
 )  # fmt: skip
 other_lines = st.sampled_from(
     ("", "", "  ", "# Plan", "## Tasks", "## Low", "## Notes", "### 1.1 🟡 Part", "```", "~~~",
-     "<!--", "-->", "text", "Status: done", "| Task | Done |", "|---|---|", "| a | [ ] |", "===")
+     "<!--", "-->", "text", "Status: done", "Criteria:", "| Task | Done |", "|---|---|",
+     "| a | [ ] |", "===")
 )  # fmt: skip
 long_plans = st.builds(
     lambda lines, ending, last: ending.join(lines) + last,

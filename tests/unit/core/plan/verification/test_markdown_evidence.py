@@ -56,8 +56,13 @@ def test_what_is_run_for_the_tasks_that_became_done() -> None:
         ),
         pytest.param(
             "# Plan\n\n## US-1: One ✅\n\nCriteria:\n\n- Tests pass (`make test`)\n",
-            f"# Plan\n\n## US-1: One ✅\n\nCriteria:\n\n- {RAN}\n",
-            id="below a heading a box would be a task",
+            f"# Plan\n\n## US-1: One ✅\n\nCriteria:\n\n- [x] {RAN}\n",
+            id="below a heading with a state",
+        ),
+        pytest.param(
+            "# Plan\n\n## US-1: One\n\nCriteria:\n\n- Tests pass (`make test`)\n",
+            f"# Plan\n\n## US-1: One\n\nCriteria:\n\n- {RAN}\n",
+            id="below another heading a box would be a task",
         ),
         pytest.param(
             "- [x] US-1: One\n  - Note\n- [ ] Two\n",

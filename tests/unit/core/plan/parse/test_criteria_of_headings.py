@@ -1,0 +1,118 @@
+"""Boxes below a label for criteria are criteria of a heading that has a state."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.plan.edit.task_edits import tick_task
+from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
+from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
+from ralph_ls.core.plan.verification.markdown_evidence import markdown_closings
+from tests.unit.core.plan.plan_assertions import plan_of, shown
+
+KETTLE = (
+    "# Kettle",
+    "### Phase 1: Heat",
+    "**Status**: [x] Completed",
+    "",
+    "**Acceptance criteria:**",
+    "- [ ] `make boil` is green",
+    "",
+    "### Phase 2: Whistle",
+    "- **Status:** [ ] Pending",
+    "- **Dependencies:** Phase 1",
+    "",
+    "**Verification:**",
+    "- [ ] Heard next door",
+    "  - [ ] also at night",
+    "- [x] Not too loud",
+    "",
+    "**Files:**",
+    "- whistle.c",
+    "### Phase 3: Sell",
+    "- **Status:** [ ] Pending",
+    "- **Dependencies:** Phase 2",
+)
+
+
+def test_the_heading_is_the_task() -> None:
+    plan = plan_of(*KETTLE)
+    assert [(task.state.value, task.title, task.criteria) for task in plan.tasks] == [
+        ("done", "Phase 1: Heat", ("`make boil` is green",)),
+        ("todo", "Phase 2: Whistle", ("Heard next door", "Not too loud")),
+        ("todo", "Phase 3: Sell", ()),
+    ]
+
+
+def test_it_is_ticked_and_waited_for_and_verified() -> None:
+    text = "\n".join(KETTLE)
+    first, second, third = parse_markdown(text).plan.tasks
+    waits = unfinished_dependencies((first, second, third), text)
+    assert {key: [task.id for task in needs] for key, needs in waits.items()} == {
+        third.id: [second.id]
+    }
+    ticked = parse_markdown(tick_task(text, second.id)).plan
+    assert [task.state.value for task in ticked.tasks] == ["done", "done", "todo"]
+    (closing,) = markdown_closings(ticked, {first.id, second.id})
+    assert [check.command for check in closing.checks] == ["make boil"]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Criteria:",
+        "**Verificacion:**",
+        "**Test Kriterleri**",
+        "**验收标准**\uff1a",
+        "Done when:",
+        "- **Acceptance Criteria:**",
+    ],
+)
+def test_the_label_has_many_names(label: str) -> None:
+    assert shown("## Parse", "Status: open", "", label, "- [ ] a") == ["todo Parse"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(("## Parse", "Status: open", "**Tasks:**", "- [ ] a"), ["todo a"], id="tasks"),
+        pytest.param(
+            ("## Parse", "Status: open", "**Criteria:**", "- [ ] a", "**Tasks:**", "- [ ] b"),
+            ["todo b"],
+            id="tasks-behind-them",
+        ),
+        pytest.param(
+            ("## Parse", "Status: odd", "**Criteria:**", "- [ ] a"), ["todo a"], id="no-known-state"
+        ),
+        pytest.param(("## Parse", "**Criteria:**", "- [ ] a"), ["todo a"], id="no-state"),
+        pytest.param(("## ✅ Parse", "**Criteria:**", "- [ ] a"), ["todo a"], id="a-mere-sign"),
+        pytest.param(
+            ("## Parse", "Status: done", "**Criteria:**", "All of", "- [ ] a"),
+            ["todo a"],
+            id="prose-between",
+        ),
+    ],
+)  # fmt: skip
+def test_other_boxes_are_tasks(lines: tuple[str, ...], expected: list[str]) -> None:
+    assert shown(*lines) == expected
+
+
+def test_criteria_of_a_heading_are_no_guess() -> None:
+    assert parse_markdown("\n".join(KETTLE)).guesses == ()
+    beside = parse_markdown("## A\nStatus: open\nCriteria:\n- [ ] a\n\n**Tasks:**\n- [ ] b\n")
+    assert [(one.cause.name, one.lines) for one in beside.guesses] == [("PROSE", (3,))]
+
+
+def test_they_are_known_after_a_keystroke() -> None:
+    text = "## A\nStatus: open\n\n- [ ] a\n- [ ] b\n\n## C\n- [ ] c\n"
+    at = text.index("- [ ] a")
+    with_label = reparse_markdown(parse_markdown(text), (at, at, "Criteria:\n"))
+    assert with_label.plan == parse_markdown(text[:at] + "Criteria:\n" + text[at:]).plan
+    assert [task.title for task in with_label.plan.tasks] == ["A", "c"]
+    again = reparse_markdown(with_label, (at, at + len("Criteria:\n"), ""))
+    assert again.plan == parse_markdown(text).plan
+
+
+def test_a_bold_name_in_prose_is_no_guess() -> None:
+    parsed = parse_markdown("# A\n\n- [ ] a\n\n## Overview\n\n**Phase 1: b**\n")
+    assert parsed.guesses == ()
