@@ -244,6 +244,8 @@ class BlockTotals(NamedTuple):
     """Headings that begin with an emoji that is no state."""
     headed: int = 0
     """Blocks below a heading."""
+    inner: int = 0
+    """Boxes in bullets directly below a heading that is named like a task or a step."""
     other: int = 0
     """Paragraphs outside lists, numbered items, and sections with a name of no list."""
 
@@ -267,6 +269,14 @@ def _is_of_steps(item: PlanItemDraft) -> bool:
     section = item.section
     is_item = item.is_numbered and item.parent is None and section.kind is SectionKind.PLAIN
     return is_item and section.level > 0 and section.holds_steps and not section.is_title
+
+
+def _is_in_bullet(item: PlanItemDraft) -> bool:
+    """Whether a box is nested in a bullet without one below a heading such as ``Step 1``."""
+    around = item.parent
+    if around is None or around.parent is not None or around.box is not None:
+        return False
+    return not around.is_numbered and item.section.name in _UNITS
 
 
 def _row_class(row: PlanItemDraft) -> RowClass | None:
@@ -320,6 +330,7 @@ STATED = frozenset(
 _SURE = frozenset({HeadingClass.STATED, HeadingClass.STATED_TASK, HeadingClass.STATED_STEP})
 _UNNAMED = frozenset({HeadingClass.PLAIN, HeadingClass.COUNTED})
 _SETTLED = TICKS | {"-"}
+_UNITS = frozenset({HeadingClass.TASK, HeadingClass.STEP, HeadingClass.LISTED})
 _TASKS = SectionKind.TASKS
 _NO_LISTS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 OpenSections = tuple[HeadingSection, ...]
@@ -411,6 +422,7 @@ class PlanBlock:
         "_reading",
         "enter",
         "headings",
+        "inner",
         "leave",
         "level",
         "loose",
@@ -433,6 +445,8 @@ class PlanBlock:
         )
         self.numbered: frozenset[HeadingSection] = frozenset()
         """The sections in which a numbered item has a box."""
+        self.inner: frozenset[HeadingSection] = frozenset()
+        """The sections that are named like tasks and have boxes in bullets without one."""
         self.headings: tuple[tuple[HeadingSection, HeadingClass], ...] = ()
         """The sections whose headings may be tasks, in the order of the text."""
         self.others: tuple[HeadingClass | RowClass, ...] = ()
@@ -506,7 +520,9 @@ class PlanBlock:
     def _narrow(self, context: PlanContext) -> PlanContext:
         """The part of the context that matters for its items."""
         return context._replace(
-            numbered=context.numbered & self._own, headings=context.headings & self._own
+            numbered=context.numbered & self._own,
+            headings=context.headings & self._own,
+            described=context.described & self._own,
         )
 
     def keep_items(self, items: tuple[PlanItemDraft, ...], odd: tuple[BlockFinding, ...]) -> None:
@@ -517,9 +533,12 @@ class PlanBlock:
         self._own = frozenset(item.section for item in items)
         boxed = [item for item in items if counts_with_box(item)]
         n_open = [item for item in boxed if item.box not in _SETTLED]
+        inner = [item for item in boxed if _is_in_bullet(item)]
+        self.inner = frozenset(item.section for item in inner)
         self.numbered = frozenset(numbered_sections(items))
         self.totals = self.totals._replace(
             boxes=len(boxed),
+            inner=len(inner),
             criteria=sum(item.section.has_criteria for item in boxed),
             open_criteria=sum(item.section.has_criteria for item in n_open),
             listed=sum(

@@ -411,8 +411,8 @@ def _cause_unread(
 
 def _explains(item: PlanItemDraft, work: _Work) -> bool:
     """Whether a box is a criterion of a heading that is a task, or part of a legend."""
-    is_criterion = item.role is not ItemRole.ITEM and work.is_described(item.section)
-    return is_criterion or is_legend(item.section)
+    is_criterion = item.role is not ItemRole.ITEM or item.section in work.context.described
+    return (is_criterion and work.is_described(item.section)) or is_legend(item.section)
 
 
 def _is_likely(

@@ -14,12 +14,19 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_ls.core.plan.parse.section_words import (
+    ANALYSES,
+    BEGUN,
     CHECKS,
     CRITERIA,
     DECISIONS,
     DESIGN_LAST_WORDS,
     DONE,
+    EXECUTION,
+    EXISTING,
+    FEATURES,
+    FINDINGS,
     FIX_PLANS,
+    GROUPS,
     LATER,
     LEGENDS,
     NOTES,
@@ -41,7 +48,12 @@ from ralph_ls.core.plan.parse.section_words import (
     UNIT_NAME,
     WORK,
 )
-from ralph_ls.core.plan.parse.state_words import closing_remark, opening_sign, read_state
+from ralph_ls.core.plan.parse.state_words import (
+    StateRemark,
+    closing_remark,
+    opening_sign,
+    read_state,
+)
 from ralph_ls.protocol.task_words import Priority, TaskState
 
 
@@ -116,6 +128,8 @@ class HeadingSection:
     """True if its own words give the kind, and not a heading around it; never of the title."""
     is_done: bool = False
     """True below ``Phase 1 (COMPLETED)``: items without a state are done."""
+    is_begun: bool = False
+    """True below ``In progress``: items without a state or a box are in progress."""
     holds_steps: bool = True
     """True for the title, for optional sections, for ``Phase 1`` and the like, and for plain parts
     of ``Implementation steps`` and the like: without any box in the plan, numbered items directly
@@ -147,24 +161,27 @@ def open_section(
     parent: HeadingSection,
     optional_sections: Sequence[str],
     is_first: bool = False,
+    said: StateRemark | None = None,
 ) -> HeadingSection:
     """Open the section of a heading inside its parent (the last heading of a higher level).
+
+    ``said`` is a state in bold at its end, whose marks the title lacks.
 
     Kind, priority and being optional are inherited by sub-headings (docs/rules.md#plans): a
     sub-heading may override them, except that notes stay notes, and that finished tasks stay
     finished whatever priority they had. The title of the document hands none of them down.
     """
-    words = _judge_title(title, tuple(optional_sections))
+    words = _judge_in(parent, title, _judge_title(title, tuple(optional_sections)), said)
     is_below_title = parent.is_title
     inherited = SectionKind.PLAIN if is_below_title else parent.kind
     is_plain = words.kind is SectionKind.PLAIN
     is_title = level == 1 and is_first
     name = _name_by_place(title, parent, words.name)
-    if name is HeadingClass.STEP and _is_of_design(parent):
+    if name is HeadingClass.STEP and _is_no_step(parent, words):
         name = None
     # What is below a numbered heading, or one such as ``Task 1``, describes it.
     is_task = name is HeadingClass.TASK and inherited is SectionKind.TASKS
-    is_listed = is_plain and (is_task or name is HeadingClass.LISTED)
+    is_listed = is_plain and (is_task or words.is_finding or name is HeadingClass.LISTED)
     kind = words.kind if is_listed else _combine(words.kind, inherited)
     return HeadingSection(
         title=title,
@@ -174,15 +191,23 @@ def open_section(
         optional=words.is_optional or (parent.optional and not is_below_title),
         may_be_task=is_plain
         and (level > 1 or (name is not None and not is_title))
+        and words.is_work
         and DECISIONS.match(title) is None,
         parent=parent,
         is_title=is_title,
         is_named=not is_plain and not is_title,
         is_done=words.is_done if words.is_done is not None else parent.is_done,
+        is_begun=words.is_begun or (is_plain and parent.is_begun),
         holds_steps=is_title
         or words.holds_steps
         or words.is_optional
-        or (is_plain and name is None and _ASKS.match(title) is None and _is_divided(parent)),
+        or (
+            is_plain
+            and name is None
+            and _ASKS.match(title) is None
+            and words.is_work
+            and _is_divided(parent)
+        ),
         lists_steps=words.lists_steps,
         has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
         in_task_file=name is not HeadingClass.TASK
@@ -245,9 +270,50 @@ def _is_of_tasks(title: HeadingSection) -> bool:
     return title.kind is SectionKind.TASKS or _normalise(title.title) in FIX_PLANS
 
 
-def _is_of_design(section: HeadingSection) -> bool:
-    """Whether its parts are those of the product, not of the work."""
-    return f" {_normalise(section.title)}".endswith(DESIGN_LAST_WORDS)
+def _judge_in(
+    parent: HeadingSection, title: str, words: _TitleWords, said: StateRemark | None
+) -> _TitleWords:
+    """What the words of a heading say below another one, and with a state in bold behind them."""
+    if said is not None:
+        is_skipped = said.state is TaskState.SKIPPED
+        is_done = said.state is TaskState.DONE
+        words = words._replace(is_done=is_done, is_optional=words.is_optional or is_skipped)
+    is_part = parent.name is HeadingClass.STEP and words.kind is SectionKind.PROSE
+    if is_part and _PART.match(title) is not None and _normalise(title) in FEATURES:
+        return words._replace(kind=SectionKind.PLAIN)
+    if words.is_finding:
+        is_found = ANALYSES.fullmatch(_normalise(parent.title)) is not None
+        kind = SectionKind.PLAIN if is_found else words.kind
+        return words._replace(kind=kind, is_work=not is_found, is_finding=is_found)
+    return words
+
+
+def _is_no_step(parent: HeadingSection, words: _TitleWords) -> bool:
+    """Whether a heading with the name of a step is of a design, or of what is there."""
+    is_by_place = words.name is None
+    return _is_of_design(parent, is_by_place=is_by_place) or (is_by_place and not words.is_work)
+
+
+def _is_of_design(section: HeadingSection, *, is_by_place: bool) -> bool:
+    """Whether its parts are those of the product, not of the work.
+
+    Those of ``2.1 System architecture`` that are steps by their own names are of the work.
+    """
+    is_part = _PART.match(section.title) is not None and not is_by_place
+    return not is_part and f" {_normalise(section.title)}".endswith(DESIGN_LAST_WORDS)
+
+
+def is_named_step(section: HeadingSection) -> bool:
+    """Whether it is a part of the work by its own words, and not by its place."""
+    return section.name is HeadingClass.STEP and _read_name(section.title) is HeadingClass.STEP
+
+
+def is_to_execute(section: HeadingSection) -> bool:
+    """Whether it is a step by its own words in ``Execution steps`` or the like."""
+    around = section.parent
+    if around is None or around.is_title or not is_named_step(section):
+        return False
+    return _normalise(around.title) in EXECUTION
 
 
 def names_tasks(title: str) -> bool:
@@ -304,13 +370,20 @@ class _TitleWords(NamedTuple):
     lists_steps: bool
     has_criteria: bool
     name: HeadingClass | None
+    is_work: bool
+    """False for the state of a group, and for parts that are there."""
+    is_begun: bool
+    is_finding: bool
+    """True for a group of what an analysis finds to be missing."""
 
 
+_PART = re.compile(r"\W*[0-9]+\.[0-9]")
 _BACKLOG = "backlog"
 _IMPORTANT = "important"
 _OPTIONAL = ("optional", "future", "later")
 _LONGEST_HEADING_JUDGED = 200
 _MARKS = str.maketrans("", "", "*`~")
+_FULL_WIDTH = str.maketrans({"\uff08": "(", "\uff3b": "[", "\uff1a": ":"})
 _NUMBERING = re.compile(
     r"(?:phase |step )?\d+(?:\.\d+)*[.):]?\s+|[一二三四五六七八九十]+[、.．]\s*"  # noqa: RUF001
 )
@@ -389,6 +462,9 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         words in STEP_SECTIONS,
         CRITERIA.fullmatch(words) is not None,
         name,
+        words not in GROUPS and EXISTING.fullmatch(words) is None,
+        words in BEGUN,
+        kind is SectionKind.TASKS and FINDINGS.issuperset(words.split("/")),
     )
 
 
@@ -432,7 +508,7 @@ def _normalise(title: str) -> str:
     if len(title) > _LONGEST_HEADING_JUDGED:
         return ""
     words = _without_numbering(title)
-    words = words.partition("(")[0].partition("[")[0]
+    words = words.translate(_FULL_WIDTH).partition("(")[0].partition("[")[0]
     words = _SEPARATORS.split(words, maxsplit=1)[0]
     return " ".join(_strip_symbols(words).replace("-", " ").split())
 
@@ -483,7 +559,7 @@ def _read_kind(words: str) -> SectionKind:
         return SectionKind.ISSUES
     if words in PROSE or words.endswith(PROSE_LAST_WORDS):
         return SectionKind.PROSE
-    if any(names.fullmatch(words) for names in (PRESENT, CRITERIA, OUT_OF_SCOPE)):
+    if any(names.fullmatch(words) for names in (PRESENT, ANALYSES, CRITERIA, OUT_OF_SCOPE)):
         return SectionKind.PROSE
     return SectionKind.PLAIN
 

@@ -81,7 +81,7 @@ class PlanItemDraft:
     """The line of prose above its list that announces it: ``Still open:``."""
     is_described: bool = False
     """True for a heading with a line such as ``- **Owner**: …`` below it."""
-    fields: set[str] = field(default_factory=set)
+    fields: frozenset[str] = frozenset()
     """The fields below a heading, such as ``File``, which describe it if there are several."""
 
     @property

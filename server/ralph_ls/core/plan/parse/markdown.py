@@ -39,6 +39,8 @@ from ralph_ls.core.plan.parse.headings import (
     HeadingSection,
     goes_with_backlog,
     is_backlog,
+    is_named_step,
+    is_to_execute,
     open_document,
 )
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
@@ -163,7 +165,7 @@ def parse_markdown(
         blocks.append(block)
         position += len(block.text)
         sections = block.leave
-    known = _Known(BlockTotals(), Counter(), Counter()).step(blocks, ())
+    known = _Known(BlockTotals(), Counter(), Counter(), Counter()).step(blocks, ())
     return _show_all(text, names, dialect, blocks, known)
 
 
@@ -229,28 +231,46 @@ class _Known(NamedTuple):
     others: Counter[HeadingClass | RowClass]
     """Headings that may be tasks and rows of tables with a state but no box, by class."""
     numbered: Counter[HeadingSection]
+    inner: Counter[HeadingSection]
+    """Sections that are named like tasks, with boxes only in their bullets."""
 
     def step(self, fresh: Sequence[PlanBlock], gone: Sequence[PlanBlock]) -> _Known:
         """Add the new blocks, and subtract the removed ones."""
         numbered, others = self.numbered.copy(), self.others.copy()
+        inner = self.inner.copy()
         totals = self.totals
         for block in fresh:
             totals = BlockTotals(*map(add, totals, block.totals))
             if block.numbered:
                 numbered.update(block.numbered)
+            if block.inner:
+                inner.update(block.inner)
             if block.others:
                 others.update(block.others)
         for block in gone:
             totals = BlockTotals(*map(sub, totals, block.totals))
             numbered.subtract(block.numbered)
+            inner.subtract(block.inner)
             others.subtract(block.others)
-        return _Known(totals, +others, +numbered)
+        return _Known(totals, +others, +numbered, +inner)
 
     @property
     def has_box(self) -> bool:
         """Whether boxes are where the tasks are: not if all of them are criteria, some open."""
+        if self.described():
+            return False
         only_criteria = self.totals.boxes == self.totals.criteria
         return self.totals.boxes > 0 and not (only_criteria and self.totals.open_criteria)
+
+    def described(self) -> Collection[HeadingSection]:
+        """The steps that have all the boxes, in their bullets, where most steps have none.
+
+        They say when those are done, also when all are ticked.
+        """
+        if not self.inner or self.totals.boxes != self.totals.inner:
+            return ()
+        n_family = sum(self.others[one] for one in _FAMILIES)
+        return self.inner.keys() if 2 * len(self.inner) < n_family else ()
 
     def headings(self) -> frozenset[HeadingClass]:
         """Which headings may be tasks: with a state, or by their place or name.
@@ -303,6 +323,7 @@ _COUNTED = frozenset(
     {HeadingClass.COUNTED, HeadingClass.STATED_COUNTED, HeadingClass.REMARKED_COUNTED}
 )
 """A state makes no other of them a task, or none: they are one family."""
+_FAMILIES = _NAMED | {HeadingClass.LISTED}
 _BY_PATTERN = frozenset({HeadingClass.REMARKED, HeadingClass.PLAIN, HeadingClass.COUNTED})
 _ALONE = frozenset({HeadingClass.TASK, HeadingClass.STEP, HeadingClass.LISTED})
 """Where there are headings of these classes, those that only count something are none."""
@@ -388,6 +409,8 @@ def _context_of(
 ) -> PlanContext:
     """Which headings are tasks: those that may be, and have no other task below them."""
     classes = known.headings()
+    if dialect.only_boxes and known.has_box:
+        classes = frozenset()
     is_in_table = classes == {HeadingClass.LISTED} and _has_plan_in_table(blocks)
     if is_in_table:
         classes = frozenset()
@@ -395,6 +418,7 @@ def _context_of(
     context = PlanContext(
         has_box=known.has_box,
         has_headings=bool(classes - {HeadingClass.LISTED}),
+        described=frozenset(known.described()),
         numbered=frozenset(known.numbered),
         headings=frozenset(),
         dialect=dialect,
@@ -435,13 +459,24 @@ def _named_sections(
     found = [one for block in reversed(blocks) for one in reversed(block.headings)]
     around = {section.parent for section, its_class in found if its_class in _BESIDE.values()}
     of_a_pattern = _sections_of_a_pattern(found, classes, blocks)
+    is_ordered = any(is_to_execute(section) for section, _ in found)
     return [
         section
         for section, its_class in found
         if its_class in classes
+        and not (is_ordered and _is_part_of_phase(section))
         and (its_class not in _BY_PATTERN or section in of_a_pattern)
         and (not known.has_box or its_class not in _BESIDE or _is_beside(section, around))
     ]
+
+
+def _is_part_of_phase(section: HeadingSection) -> bool:
+    """Whether it is numbered in a phase: where there are steps to execute, it describes that."""
+    around = section.parent
+    is_part = section.name is HeadingClass.STEP and not is_named_step(section)
+    if not is_part or around is None:
+        return False
+    return is_named_step(around) and not is_to_execute(around)
 
 
 def _sections_of_a_pattern(

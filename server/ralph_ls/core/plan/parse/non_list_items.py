@@ -27,6 +27,7 @@ from ralph_ls.core.plan.parse.state_words import (
     CIRCLES,
     OPEN_BOX_SIGNS,
     StateRemark,
+    bold_remark,
     closing_remark,
     find_remark,
     find_sign,
@@ -268,9 +269,8 @@ _GUESSED_WITH_WORDS = frozenset({None, HeadingClass.STEP})
 
 def _find_remark_in_words(title: str, section: HeadingSection) -> StateRemark | None:
     """A state in words at the end; where the heading has no name, no ``- next`` or ``: open``."""
-    bold = _BOLD_AT_END.search(title)
-    if bold is not None and (said := closing_remark(f"x ({bold[1]})")) is not None:
-        return StateRemark(bold.start(), said.state)
+    if (bold := bold_remark(title)) is not None:
+        return bold
     remark = closing_remark(title) if _OPENS_REMARK.search(title) is not None else None
     if remark is not None and has_tag(title):
         return None
@@ -279,8 +279,6 @@ def _find_remark_in_words(title: str, section: HeadingSection) -> StateRemark | 
     return None if remark.state is TaskState.TODO else remark
 
 
-_BOLD_AT_END = re.compile(r"\s*(?<=\s)\*\*([A-Z][A-Z ]{2,20})\*\*\s*\Z")
-"""``Parser **DONE**``, in capitals."""
 _OPENS_REMARK = re.compile(r"[(\[\uff08\u3010:\uff1a|\u2013\u2014-]")
 _OPENERS = frozenset("([\uff08\u3010")
 

@@ -72,7 +72,7 @@ from ralph_ls.core.plan.parse.non_list_items import (
     says_state,
 )
 from ralph_ls.core.plan.parse.section_words import STEP_NAME, TASK_NAME
-from ralph_ls.core.plan.parse.state_words import box_mark
+from ralph_ls.core.plan.parse.state_words import bold_remark, box_mark
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
 
@@ -460,7 +460,7 @@ class _Scan:
         """Note whether a line says that the heading is one task; some fields say so together."""
         label = field_label(text)
         if label is not None:
-            heading.fields.add(label)
+            heading.fields |= {label}
         if describes_task(text) or len(heading.fields) > 1:
             heading.is_described = True
 
@@ -559,6 +559,7 @@ class _Scan:
             parent=self.sections[-1],
             optional_sections=self.optional_sections,
             is_first=is_first,
+            said=bold_remark(title) if "**" in title else None,
         )
         self.sections.append(section)
 

@@ -12,12 +12,18 @@ def _names(*words: str) -> frozenset[str]:
     return frozenset(name for names in words for name in names.split("|"))
 
 
-TASKS = _names(
-    "open issues|open bugs|missing|missing features|what's missing|what is missing|missing pieces",
-    "빠진 것|빠진 기능|부족한 것|없는 것|缺失功能|缺少的功能|不足している機能",
+FINDINGS = _names(
+    "missing|incomplete|missing features|what's missing|what is missing|missing pieces",
+    "not implemented|빠진 것|빠진 기능|부족한 것|없는 것|缺失功能|缺少的功能|不足している機能",
+    "未实现",
+)
+"""What an analysis finds; elsewhere it holds tasks."""
+
+TASKS = FINDINGS | _names(
+    "open issues|open bugs",
     "action items|active tasks|backlog|checklist|current task|current tasks|implementation tasks",
     "in progress|next|next steps|next tasks|next up|open|open tasks|outstanding|outstanding tasks",
-    "not done|not implemented|pending|pending tasks|prioritised tasks|prioritized tasks",
+    "not done|pending|pending tasks|prioritised tasks|prioritized tasks",
     "remaining|remaining items|remaining tasks",
     "implementation queue|queue|remaining work|task breakdown|task list|task queue|tasks|to do",
     "ordered task list|ordered tasks|remaining features|remaining phases|remaining steps",
@@ -75,12 +81,16 @@ DONE = _names(
     "đã xong|đã hoàn thành|hoàn thành|đã làm|xong|selesai|sudah selesai",
 )
 
-PROGRESS = _names(
-    "active|active tasks|blocked|current|current task|current tasks|doing|in progress|in review",
-    "on hold|review|wip|working on|进行中|進行中|진행 중|진행 중인 작업|in arbeit|en cours",
-    "en progreso|en curso",
-    "em andamento|em progresso",
-    "в работе|в процессе|на проверке|w trakcie|w toku|in uitvoering|mee bezig",
+BEGUN = _names(
+    "in progress|work in progress|tasks in progress|进行中|進行中|진행 중|진행 중인 작업|in arbeit",
+    "en cours|en progreso|en curso|em andamento|em progresso|в работе|в процессе|w trakcie|w toku",
+    "in uitvoering|đang làm",
+)
+"""Whole headings below which what gives no state is in progress."""
+
+PROGRESS = BEGUN | _names(
+    "active|active tasks|blocked|current|current task|current tasks|doing|in review",
+    "on hold|review|wip|working on|на проверке|mee bezig",
 )
 """Columns of a board between its backlog and what is done."""
 
@@ -227,6 +237,46 @@ PRESENT = re.compile(
 )
 """Whole headings that describe what is there: prose, too."""
 
+ANALYSES = re.compile(
+    r"(?:current|existing|present|as is) (?:\w+ ){0,2}(?:state|situation|implementation)"
+    r"(?: (?:analysis|assessment|overview|summary|review|audit))?"
+    r"|(?:current )?(?:codebase|code|gap|state|status|situation) (?:analysis|assessment|audit)"
+    r"|(?:当前|目前)?(?:现状|状态|代码|架构)(?:分析|评估)|现状|(?:現在の)?(?:現状|状況)(?:分析)?"
+    r"|현황(?: 분석)?|현재 (?:상태|상황)(?: 분석)?|ist (?:zustand|analyse)|état actuel"
+    r"|analyse de l'existant|(?:análisis del )?estado actual|situación actual"
+    r"|(?:análise d[ao] )?(?:estado|situação) atual|текущее состояние|анализ текущего состояния"
+    r"|stan obecny|obecny stan|huidige (?:situatie|toestand)"
+)
+"""Whole headings of analyses, whose groups, such as ``Missing``, are findings and no lists."""
+
+GROUPS = _names(
+    "what works|what's working",
+    "already implemented|already done|already in place|already built|implemented|working",
+    "in place|已实现|已有功能|实现済み|구현된 것|déjà implémenté|ya implementado|já implementado",
+    "bereits umgesetzt|bereits vorhanden|уже реализовано|już zrobione|al gebouwd",
+)
+"""Whole headings that are the state of a group, and so no task: ``✅ Already implemented``."""
+
+FEATURES = _names(
+    "about|examples|files|glossary|history|instructions|links|metrics|questions|references",
+    "resources|rules|template|timeline|tips|usage|warnings|workflow|environment|changelog",
+    "verlauf|historique|historial|histórico|история|historia|geschiedenis|历史|历史记录|履歴|기록",
+)
+"""Names of prose that a part of the product may have: ``1.1 History`` in a phase is a task."""
+
+_ARTEFACTS = (
+    r"(?: [\w-]+){0,2} (?:scripts?|code(?:base)?|components?|features?|functionality|files?|tools?"
+    r"|implementations?|infrastructure|modules?|endpoints?|apis?|tests?|services?|systems?|assets"
+    r"|resources|work|setup|structure|architecture)"
+)
+EXISTING = re.compile(
+    rf"(?:finished|completed|existing|implemented|available|(?:already|what is) [\w-]+){_ARTEFACTS}"
+    r"|(?:已完成|已实现|已有|现有|既有)的?\w{0,10}(?:脚本|代码|功能|组件|模块|文件|工具|接口|实现|系统|资源|工作)"
+    r"|(?:既存|実装済み|完了した)の?\w{0,10}(?:スクリプト|コード|機能|モジュール|ファイル|実装)"
+    r"|(?:기존|완료된|구현된) [\w ]{0,12}(?:스크립트|코드|기능|모듈|파일|구현)"
+)
+"""Whole headings of parts that are there: ``1.1 Finished scripts``."""
+
 PROSE_LAST_WORDS = (
     " completion notes",
     " questions",
@@ -286,7 +336,15 @@ STEPS = re.compile(
 )
 """Beginnings of headings whose numbered lists are tasks in a plan without any box."""
 
-STEP_SECTIONS = _names(
+EXECUTION = _names(
+    "execution steps|steps to execute|order of execution",
+    "执行步骤|执行顺序|執行步驟|実行手順|実行ステップ|실행 단계|실행 순서",
+    "ausführungsschritte|étapes d'exécution|pasos de ejecución|passos de execução",
+    "шаги выполнения|порядок выполнения|kroki wykonania|uitvoeringsstappen",
+)
+"""Whole headings of the steps to execute, beside which parts of phases only describe them."""
+
+STEP_SECTIONS = EXECUTION | _names(
     "action plan|development plan|execution order|execution plan|fix plan|implementation order",
     "implementation phases|implementation plan|implementation roadmap|implementation sequence",
     "implementation stages|implementation steps|migration plan|migration steps|order of work",
@@ -296,7 +354,8 @@ STEP_SECTIONS = _names(
     "modifications|modifications needed|modifications required|planned modifications",
     "proposed modifications|recommended fixes|required changes|required fixes",
     "required modifications",
-    "实施步骤|实施顺序|实施计划|实现步骤|修复计划|执行计划|执行步骤|开发计划|开发阶段|开发步骤|工作计划|實作步驟",
+    "实施步骤|实施顺序|实施计划|实现步骤|修复计划|执行计划|开发计划|开发阶段|开发步骤|工作计划|實作步驟",
+    "实施阶段|実装フェーズ|開発フェーズ|개발 단계|진행 단계|작업 단계",
     "実装ステップ|実装手順|実装計画|作業手順|作業計画|구현 단계",
     "구현 계획|로드맵|개발 로드맵|개발 계획|작업 계획|작업 순서",
     "umsetzungsplan|umsetzungsschritte|arbeitsschritte|plan d'action|étapes",

@@ -99,6 +99,15 @@ def closing_remark(text: str) -> StateRemark | None:
     return StateRemark(found.start(), state)
 
 
+def bold_remark(heading: str) -> StateRemark | None:
+    """Find ``**DONE**`` at the end of a heading: a state in bold that has a capital or no case."""
+    found = _BOLD_AT_END.search(heading)
+    if found is None or found[1][0].islower() or not _is_only_words(found[1]):
+        return None
+    state = read_state(found[1])
+    return None if state is None else StateRemark(found.start(), state)
+
+
 def _remark_before(text: str, end: int) -> StateRemark | None:
     """``Parser — DONE (PR 4)``: a state with a note in brackets behind it."""
     found = _BEFORE_NOTE.search(text, max(end - _LONGEST_PART, 0), end)
@@ -351,6 +360,7 @@ _CLOSING = re.compile(
     rf"|((?:{_SIGN.pattern}\s*)+))[\s*_.!]*\Z"
 )
 _BEFORE_NOTE = re.compile(r"(?:\s--?\s|\s?[\u2013\u2014]\s?)\s*([^:()\u2013\u2014-]+)\Z")
+_BOLD_AT_END = re.compile(r"\s*(?<=\s)\*\*([^\s*][^*]{0,22})\*\*\s*\Z")
 _BOLD_THEN_SIGN = re.compile(rf"(\*\*[^*]+\*\*)[\s:\u2013\u2014-]*{_SIGN.pattern}(?=\s)")
 _BOLD_THEN_WORD = re.compile(r"(\*\*[^*]+\*\*)\s*[*_]{0,3}\(([^(),;:\u2013\u2014]{2,30})[,;:)]")
 _OPENING = re.compile(r"[*_]{0,3}([^\s*_:：][^:：]{1,24})[:：]\s*(?=\S)")  # noqa: RUF001

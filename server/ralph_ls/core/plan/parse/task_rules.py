@@ -48,6 +48,7 @@ from ralph_ls.core.plan.parse.state_words import (
 from ralph_ls.core.plan.parse.titles import (
     TitleParts,
     escape_surrogates,
+    fold_whitespace,
     is_no_task,
     is_placeholder,
     read_title,
@@ -65,6 +66,8 @@ class PlanContext(NamedTuple):
     """The sections in which a numbered item has a box."""
     headings: frozenset[HeadingSection]
     """The sections whose headings are tasks."""
+    described: frozenset[HeadingSection] = frozenset()
+    """The sections whose boxes are criteria of their headings."""
     dialect: MarkdownDialect = PLAIN
     has_lists: bool = False
     """Some section that is named for tasks has items, so that those below the title are prose."""
@@ -128,17 +131,35 @@ def select_tasks(
             if parts.title and _is_task(item, parts):
                 holder = len(rows)
                 state = _state_of(item, parts, written_state, context.dialect.dash)
-                rows.append(_to_row(item, parts, state, depth=_depth(around, rows), parent=around))
+                row = _to_row(item, parts, state, depth=_depth(around, rows), parent=around)
+                rows.append(row)
         if holder is not None:
             row_of[item] = holder
-    return rows, findings
+    return _with_criteria(rows, items, context.described), findings
 
 
-def field_sections(items: Iterable[PlanItemDraft]) -> frozenset[HeadingSection]:
+def _with_criteria(
+    rows: list[ParsedRow], items: Sequence[PlanItemDraft], described: Collection[HeadingSection]
+) -> list[ParsedRow]:
+    """The rows of a block, of which headings have the boxes below them as their criteria."""
+    if not described:
+        return rows
+    texts = tuple(
+        text for item in items if item.box is not None if (text := fold_whitespace(item.text))
+    )
+    return [
+        row._replace(criteria=row.criteria + texts) if row.section in described else row
+        for row in rows
+    ]
+
+
+def field_sections(items: Sequence[PlanItemDraft]) -> frozenset[HeadingSection]:
     """The sections with several different fields in their lists: ``**File**: …``."""
     found: dict[HeadingSection, set[str]] = {}
-    for item in items:
-        if item.box is None and item.parent is None and (label := field_label(item.text)):
+    for item in items if len(items) > 1 else ():
+        if item.kind is not TaskKind.ITEM or item.box is not None or item.parent is not None:
+            continue
+        if label := field_label(item.text):
             found.setdefault(item.section, set()).add(label)
     return frozenset(section for section, labels in found.items() if len(labels) > 1)
 
@@ -161,7 +182,7 @@ def _is_aside(
     in_fields: Collection[HeadingSection],
 ) -> bool:
     """Whether it describes the heading above it, which is the task, or has not its tasks' label."""
-    if is_field(item, in_fields):
+    if in_fields and is_field(item, in_fields):
         return True
     if item.is_for_tasks is False and item.section in labelled:
         return True
@@ -214,7 +235,7 @@ def _may_be_task(
     if item.kind is TaskKind.HEADING:
         return item.section in context.headings
     if item.box is not None:
-        return counts_with_box(item)
+        return counts_with_box(item) and item.section not in context.described
     if item.role is not ItemRole.ITEM or is_in_task or not item.text or describes_task(item.text):
         return False
     section = item.section
@@ -243,6 +264,9 @@ def _is_asked(item: PlanItemDraft, context: PlanContext) -> bool:
     if context.is_flat or item.is_for_tasks:
         return True
     if item.section.in_task_file and not context.has_steps:
+        return True
+    if item.section.optional and context.has_lists and not context.has_stated_steps:
+        # ``## Later`` beside ``## Next``, whose bullets are tasks.
         return True
     return _is_step(item, context)
 
@@ -322,7 +346,9 @@ def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
         bold = "**" if item.text.startswith("**") else ""
         return item.written_state or begun[0], bold + item.text[begun[1] :]
     if remark is not None and not item.text.endswith("]") and not item.text.startswith("~~"):
-        return item.written_state or remark.state, without_half_bold(item.text[: remark.start])
+        is_next = remark.state is TaskState.TODO and item.section.is_begun
+        state = None if is_next else remark.state
+        return item.written_state or state, without_half_bold(item.text[: remark.start])
     return item.written_state, item.text
 
 
@@ -403,11 +429,18 @@ def _unsettled_state(
         return TaskState.BLOCKED
     if box in _STARTED or parts.is_in_progress:
         return TaskState.IN_PROGRESS
-    if written_state is None and item.box is None and item.section.is_done:
-        return TaskState.DONE
+    if written_state is None and item.box is None:
+        return _state_of_section(item.section)
     if written_state is None or (written_state is TaskState.DONE and item.box is not None):
         return TaskState.TODO
     return written_state
+
+
+def _state_of_section(section: HeadingSection) -> TaskState:
+    """The state of what gives none."""
+    if section.is_done:
+        return TaskState.DONE
+    return TaskState.IN_PROGRESS if section.is_begun else TaskState.TODO
 
 
 def _priority_of(item: PlanItemDraft, parts: TitleParts) -> Priority | None:

@@ -6,7 +6,7 @@ import pytest
 
 from ralph_ls.core.plan.model import GuessCause
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from tests.unit.core.plan.plan_assertions import shown
+from tests.unit.core.plan.plan_assertions import plan_of, shown
 
 
 def guesses_in(*lines: str) -> dict[GuessCause, tuple[int, ...]]:
@@ -57,8 +57,18 @@ def test_headings_with_fields_are_tasks_and_their_fields_are_none(
 
 
 def test_bullets_that_only_a_priority_makes_tasks_are_reported() -> None:
-    lines = ("# P", "## P0", "- Saw", "1. Nail", "## To do: P1", "- Oil", "## Low", "- Dust")
-    assert guesses_in(*lines) == {GuessCause.LINES: (2, 7)}
+    lines = (
+        "# P",
+        "## P0",
+        "- Saw",
+        "1. Nail",
+        "## To do: P1",
+        "- Oil",
+        "## Low",
+        "### Attic",
+        "- Dust",
+    )
+    assert guesses_in(*lines) == {GuessCause.LINES: (2, 8)}
 
 
 def test_fields_of_no_heading_are_reported() -> None:
@@ -69,3 +79,145 @@ def test_fields_of_no_heading_are_reported() -> None:
 def test_fields_of_a_heading_are_part_of_it() -> None:
     lines = ("# P", "## P0", "### Beam", "- **File**: a", "- **Problem**: b")
     assert guesses_in(*lines) == {GuessCause.HEADINGS: (2,)}
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            ("# P", "### Step 1: Beam **DONE**", "1. Saw", "### Step 2: Tiles **Complete**", "- a",
+             "### Step 3: Oil **ERLEDIGT**", "### Step 4: Dust **IN PROGRESS**"),
+            ["done Step 1: Beam", "done Step 2: Tiles", "done Step 3: Oil",
+             "inProgress Step 4: Dust"],
+            id="a-state-in-bold",
+        ),
+        pytest.param(
+            ("# P", "## Phase 1: Beam **COMPLETE**", "### 1.1 Saw", "## Phase 2: Tiles",
+             "### 2.1 Keep it **open**", "### 2.2 The **Beam**"),
+            ["done 1.1 Saw", "todo 2.1 Keep it open", "todo 2.2 The Beam"],
+            id="what-is-below-a-state-in-bold",
+        ),
+        pytest.param(
+            ("# P", "## Phase 1", "- [ ] T001 Saw", "- [x] T002 Nail", "## Key notes",
+             "### Beam ✅ COMPLETE", "### Tiles ❌ NEEDED", "## Task 3 (done)"),
+            ["todo Saw", "done Nail"],
+            id="spec-kit-has-boxes-only",
+        ),
+        pytest.param(
+            ("# P", "## Current State Analysis", "### ✅ Already Implemented", "- Beam",
+             "### ❌ Missing/Incomplete", "- Tiles", "## Roof", "#### Step 1: Tiles"),
+            ["todo Step 1: Tiles"],
+            id="findings-of-an-analysis",
+        ),
+        pytest.param(
+            ("# P", "## ✅ Already implemented", "| Part | Status |", "|-|-|", "| Beam | ✅ |",
+             "## ❌ Missing", "| Part | Status |", "|-|-|", "| Tiles | ❌ |"),
+            ["done Beam", "todo Tiles"],
+            id="groups-of-rows",
+        ),
+        pytest.param(
+            ("# P", "### 2.1 System architecture", "#### Step 1: Beam", "#### 2. Reader",
+             "## Roof algorithm", "### Step 1: In"),
+            ["todo Step 1: Beam"],
+            id="steps-of-a-part-about-architecture",
+        ),
+        pytest.param(
+            ("# P", "## Phase 1: Fixes", "### 1.1 History", "### 1.2 Leaks", "### 1.3 Overview"),
+            ["todo 1.1 History", "todo 1.2 Leaks"],
+            id="a-part-named-like-prose",
+        ),
+        pytest.param(
+            ("# P", "### Phase 1: Beam", "#### 1.1 Finished scripts", "1. a.py", "#### 1.2 Saw",
+             "### Phase 2: Tiles", "#### 2.1 现有检测脚本", "#### 2.2 Existing users move"),
+            ["todo 1.2 Saw", "todo 2.2 Existing users move"],
+            id="parts-that-are-there",
+        ),
+        pytest.param(
+            ("# P", "### Phase 1: Beam", "#### 1.1 Techniques", "## Execution steps（safe）",  # noqa: RUF001
+             "### Step 1: Saw", "#### 1.1 How", "### Step 2: Nail"),
+            ["todo Phase 1: Beam", "todo 1.1 How", "todo Step 2: Nail"],
+            id="steps-to-execute-beside-phases",
+        ),
+        pytest.param(
+            ("# R", "## Next (0.3)", "- Saw", "## Later", "- Oil", "  - often", "## Not planned",
+             "- Paint"),
+            ["todo Saw", "todo Oil"],
+            id="later-beside-next",
+        ),
+        pytest.param(
+            ("# R", "### 🚧 In Progress", "- **Saw** (Next)", "- Nail (done)", "- ⬜ Oil",
+             "1. Dust", "## To do", "- Paint"),
+            ["inProgress Saw", "done Nail", "todo Oil", "inProgress Dust", "todo Paint"],
+            id="below-in-progress",
+        ),
+        pytest.param(
+            ("# R", "## In progress", "### 1. Saw", "- a", "### Nails", "- [ ] b"),
+            ["inProgress 1. Saw", "todo b"],
+            id="boxes-below-in-progress",
+        ),
+        pytest.param(
+            ("# P", "#### Step 1: Saw", "- **Content**: x", "#### Step 2: Nail", "- **Checks**:",
+             "  - [ ] It holds", "  - [x] It is straight", "#### Step 3: Oil", "- x"),
+            ["todo Step 1: Saw", "todo Step 2: Nail", "todo Step 3: Oil"],
+            id="boxes-in-a-bullet-of-one-step",
+        ),
+        pytest.param(
+            ("# P", "## Phase 1", "- Beam", "  - [x] Saw", "## Phase 2", "- Tiles", "  - [ ] Nail"),
+            ["done Saw", "todo Nail"],
+            id="boxes-in-bullets-of-most-phases",
+        ),
+        pytest.param(
+            ("# P", "## Step 1", "1. Beam", "   - [x] Saw", "## Step 2", "## Step 3"),
+            ["done Saw"],
+            id="boxes-in-numbered-lines",
+        ),
+        pytest.param(
+            ("# P", "## Step 1", "- [ ] Beam", "  - [x] Saw", "## Step 2", "## Step 3"),
+            ["todo Beam", "  done Saw"],
+            id="boxes-in-boxes",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_a_task_of_its_own(lines: tuple[str, ...], expected: list[str]) -> None:
+    plan = plan_of(*lines, optional_sections=("later",))
+    shown_tasks = ["  " * task.depth + f"{task.state} {task.title}" for task in plan.tasks]
+    assert shown_tasks == expected
+
+
+def test_boxes_of_one_step_are_its_criteria_also_when_all_are_ticked() -> None:
+    lines = ("# P", "## Step 1", "## Step 2", "- **Checks**:", "  - [x] It holds", "## Step 3")
+    assert [task.criteria for task in plan_of(*lines).tasks] == [(), ("It holds",), ()]
+    assert guesses_in(*lines) == {GuessCause.HEADINGS: (1, 2, 5)}
+
+
+def test_what_is_later_is_optional() -> None:
+    lines = ("# R", "## Next", "- Saw", "## Later", "- Oil")
+    tasks = plan_of(*lines, optional_sections=("later",)).tasks
+    assert [task.optional for task in tasks] == [False, True]
+
+
+def test_a_section_that_a_state_in_bold_defers_is_optional() -> None:
+    assert plan_of("# P", "## Phase 1 **DEFERRED**", "1. Saw").tasks[0].optional
+
+
+def test_findings_and_parts_that_are_there_are_reported() -> None:
+    lines = (
+        *("# P", "## Current State", "### Missing", "- Tiles"),
+        *("## Phase 1", "### 1.1 Finished scripts", "### 1.2 Saw"),
+    )
+    found = guesses_in(*lines)
+    assert found[GuessCause.UNREAD_LINES] == (3,)
+    assert found[GuessCause.UNREAD_HEADINGS] == (5,)
+
+
+def test_a_table_of_phases_is_reported_beside_boxes_in_korean() -> None:
+    lines = (
+        "# P",
+        "## 9. 개발 단계",
+        "| 단계 | 내용 |",
+        "|-|-|",
+        "| 0 | 배포 |",
+        "## 준비",
+        "- [ ] a",
+    )
+    assert guesses_in(*lines)[GuessCause.UNREAD_ROWS] == (4,)

@@ -105,7 +105,7 @@ QUEUE = (
         ),
         pytest.param(
             BOARD,
-            ["inProgress Task 1: Boil MOSTLY DONE", "todo Whistle",
+            ["inProgress Task 1: Boil MOSTLY DONE", "inProgress Whistle",
              "todo Ask three shops", "todo a plain bullet"],
             id="headings-that-are-described",
         ),
