@@ -506,7 +506,9 @@ class PlanBlock:
     def _narrow(self, context: PlanContext) -> PlanContext:
         """The part of the context that matters for its items."""
         return context._replace(
-            numbered=context.numbered & self._own, headings=context.headings & self._own
+            numbered=context.numbered & self._own,
+            headings=context.headings & self._own,
+            introduction=context.introduction & self._own,
         )
 
     def keep_items(self, items: tuple[PlanItemDraft, ...], odd: tuple[BlockFinding, ...]) -> None:
