@@ -19,6 +19,7 @@ from ralph_ls.core.plan.parse.headings import (
     HeadingClass,
     HeadingSection,
     SectionKind,
+    is_by_priority,
     is_legend,
     is_prose_label,
 )
@@ -34,7 +35,13 @@ from ralph_ls.core.plan.parse.section_words import (
     WORK,
 )
 from ralph_ls.core.plan.parse.state_words import closing_remark, find_sign, opening_sign, read_state
-from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext, item_has_state
+from ralph_ls.core.plan.parse.task_rules import (
+    ParsedRow,
+    PlanContext,
+    field_sections,
+    is_field,
+    item_has_state,
+)
 from ralph_ls.core.plan.parse.titles import is_no_task
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
@@ -127,7 +134,12 @@ def _cause_of(row: ParsedRow, text: str, context: PlanContext) -> GuessCause | N
     if opens_with_tag(text[row.start : row.end].lstrip(" \t-*+")):
         return None
     is_guess = context.has_box or section.kind is SectionKind.PLAIN
+    is_bullet = text[row.start : row.end].lstrip()[:1] in _BULLETS
+    is_guess = is_guess or (is_bullet and is_by_priority(section))
     return GuessCause.LINES if is_guess else None
+
+
+_BULLETS = frozenset("-*+")
 
 
 def _heading_cause(row: ParsedRow, named_only: Collection[HeadingSection]) -> GuessCause | None:
@@ -315,10 +327,13 @@ def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
     items = _items_outside_tasks(reading)
     begun = _begun_lists(items)
     reported: set[PlanItemDraft | None] = set()
+    in_fields = field_sections(items)
     for item in items:
         if item.parent in reported:
             reported.add(item)
-        elif (cause := _cause_unread(item, begun, work)) is not None:
+            continue
+        cause = _cause_of_field(item, in_fields, work) or _cause_unread(item, begun, work)
+        if cause is not None:
             reported.add(item)
             yield _Unread(cause, item.line, item.section)
     section = reading.block.leave[-1]
@@ -360,6 +375,14 @@ def _items_outside_tasks(reading: BlockReading) -> list[PlanItemDraft]:
         if item.is_for_tasks is not False or item.section not in labelled
         if not (item.label and is_prose_label(item.label))
     ]
+
+
+def _cause_of_field(
+    item: PlanItemDraft, in_fields: Collection[HeadingSection], work: _Work
+) -> GuessCause | None:
+    """Why a field is reported: it is of something that is no heading, a paragraph in bold."""
+    is_lost = is_field(item, in_fields) and item.section.kind is SectionKind.TASKS
+    return GuessCause.UNREAD_LINES if is_lost and not work.is_described(item.section) else None
 
 
 def _cause_unread(

@@ -38,6 +38,8 @@ from ralph_ls.core.plan.parse.section_words import (
     TASK_NAME,
     TASKS,
     TASKS_LAST_WORDS,
+    UNIT_NAME,
+    WORK,
 )
 from ralph_ls.core.plan.parse.state_words import closing_remark, opening_sign, read_state
 from ralph_ls.protocol.task_words import Priority, TaskState
@@ -157,7 +159,7 @@ def open_section(
     inherited = SectionKind.PLAIN if is_below_title else parent.kind
     is_plain = words.kind is SectionKind.PLAIN
     is_title = level == 1 and is_first
-    name = words.name or _name_by_place(title, parent)
+    name = _name_by_place(title, parent, words.name)
     if name is HeadingClass.STEP and _is_of_design(parent):
         name = None
     # What is below a numbered heading, or one such as ``Task 1``, describes it.
@@ -217,10 +219,17 @@ def _is_divided(section: HeadingSection) -> bool:
     return False
 
 
-def _name_by_place(title: str, parent: HeadingSection) -> HeadingClass | None:
-    """``1. Parser`` is a task below ``To do``, and a part of ``Phase 1`` or ``Steps``."""
-    if NUMBERED.match(title) is None:
-        return None
+def _name_by_place(
+    title: str, parent: HeadingSection, name: HeadingClass | None
+) -> HeadingClass | None:
+    """``1. Parser`` is a task below ``To do``, and a part of ``Phase 1`` or ``Steps``.
+
+    ``Patch 1`` is a task below ``To do``, too; otherwise a heading keeps the name of its words.
+    """
+    if parent.is_for_tasks and UNIT_NAME.match(title) is not None:
+        return HeadingClass.LISTED
+    if name is not None or NUMBERED.match(title) is None:
+        return name
     if parent.is_for_tasks:
         return HeadingClass.LISTED
     is_divided = parent.level > 0 and parent.holds_steps
@@ -246,6 +255,14 @@ def names_tasks(title: str) -> bool:
     return _normalise(title) in TASKS
 
 
+def is_by_priority(section: HeadingSection) -> bool:
+    """Whether items are tasks there only because a heading gives a priority: ``## P0``."""
+    while section.parent is not None and not section.is_named:
+        section = section.parent
+    is_for_work = WORK.search(section.title) is not None or holds_tasks(section.title)
+    return section.priority is not None and not is_for_work
+
+
 def names_criteria(label: str) -> bool:
     """Whether a line such as ``Verification:`` above boxes says that they are criteria."""
     words = _normalise(label)
@@ -260,6 +277,11 @@ def is_prose_label(label: str) -> bool:
 def is_legend(section: HeadingSection) -> bool:
     """Whether the boxes of a section only explain what the marks mean."""
     return _normalise(section.title) in LEGENDS
+
+
+def holds_tasks(title: str) -> bool:
+    """Whether the words of a title say that tasks are below it, whatever else they say."""
+    return _read_kind(_normalise(title)) is SectionKind.TASKS
 
 
 def holds_no_tasks(title: str) -> bool:

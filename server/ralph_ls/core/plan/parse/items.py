@@ -83,6 +83,8 @@ class PlanItemDraft:
     """The line of prose above its list that announces it: ``Still open:``."""
     is_described: bool = False
     """True for a heading with a line such as ``- **Owner**: …`` below it."""
+    fields: set[str] = field(default_factory=set)
+    """The fields below a heading, such as ``File``, which describe it if there are several."""
 
     @property
     def threshold(self) -> int:
@@ -130,6 +132,14 @@ def read_status(value: str) -> TaskState | None:
     if state is None and _CHECKED.match(value) is not None:
         return TaskState.DONE
     return TaskState.TODO if state is None and value.lstrip("*_` ").startswith("[ ]") else state
+
+
+def field_label(text: str) -> str | None:
+    """The name in a line such as ``**File**: …``; several of them in a list describe one task."""
+    if ":" not in text and "：" not in text:  # noqa: RUF001
+        return None
+    found = _FIELD_OF_TASK.match(text)
+    return None if found is None else found[1].lower()
 
 
 def note_field(owner: PlanItemDraft, found: ItemField) -> None:
@@ -223,6 +233,17 @@ _DESCRIPTION = re.compile(
     r"|状态|优先级|描述|状態|優先度|상태|우선순위|aufwand|priorität|estado|prioridad|priorité|statut"
     r"|статус|приоритет|описание|priorytet|opis|prioriteit|beschrijving|bestand|actie)"
     r"[*_]{0,3}[ \t]*[:：][*_]{0,3}[ \t]*\S",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_FIELD_OF_TASK = re.compile(
+    r"[*_]{0,3}(files?|file paths?|locations?|where|problem|symptoms?|(?:root )?cause|solution"
+    r"|(?:proposed|suggested|recommended|required) (?:solution|fix|changes?)|acceptance tests?"
+    r"|impact|severity|rationale|reason|why|evidence|(?:current|expected|actual) behaviou?r"
+    r"|文件|位置|问题|原因|解决方案|修复方案|影响|验收测试|ファイル|場所|問題|解決策|影響|파일|위치|문제|원인|해결책"
+    r"|해결 방안|영향|datei(?:en)?|ort|ursache|lösung|auswirkung|fichiers?|problème|archivos?"
+    r"|problema|causa|solución|impacto|arquivos?|solução|файлы?|проблема|причина|решение|влияние"
+    r"|pliki?|przyczyna|rozwiązanie|wpływ|bestand(?:en)?|probleem|oorzaak|oplossing)"
+    r"(?:[*_]{0,3}[ \t]*[:：])",  # noqa: RUF001
     re.IGNORECASE,
 )
 _STATUS_PART = re.compile(

@@ -41,6 +41,7 @@ from ralph_ls.core.plan.parse.items import (
     add_criterion,
     attach_item,
     describes_task,
+    field_label,
     note_field,
     read_field,
     read_status_part,
@@ -445,8 +446,8 @@ class _Scan:
             found = ItemField("status", text[slice(*part)])
         if found is None and item is None and names_criteria(self.label):
             found = ItemField(CRITERIA_FIELD, "")
-        if _is_among_tasks(heading) and describes_task(text):
-            heading.is_described = True
+        if _is_among_tasks(heading):
+            self._describe(heading, text)
         if found is None:
             heading.takes_criteria = heading.takes_criteria and item is not None
             if item is not None and heading.takes_criteria and may_be_task(heading):
@@ -454,6 +455,14 @@ class _Scan:
             return
         heading.takes_criteria = False
         note_field(heading, found)
+
+    def _describe(self, heading: PlanItemDraft, text: str) -> None:
+        """Note whether a line says that the heading is one task; some fields say so together."""
+        label = field_label(text)
+        if label is not None:
+            heading.fields.add(label)
+        if describes_task(text) or len(heading.fields) > 1:
+            heading.is_described = True
 
     def _close_heading(self, last_line: int) -> None:
         if self.heading is not None:

@@ -338,7 +338,7 @@ TASK_NAME = re.compile(
 
 STEP_NAME = re.compile(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
-    r"(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|fix|change|batch"
+    r"(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|fix|patch|change|batch"
     rf"|track|workstream|schritt|étape|paso|etapa|passo|fase|этап|фаза|шаг|спринт|faza|etap|krok|stap"
     rf"|giai đoạn|bước|tahap|langkah){_NUMBER}"
     r"(?! (?:to|and|or|execution|goals?|overview|summary|success|deliverables?|notes?"
@@ -374,6 +374,16 @@ COUNTED = re.compile(
     re.IGNORECASE,
 )
 """Beginnings of headings that count what is to be done: ``Commit 01: …``."""
+
+UNIT_NAME = re.compile(
+    r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
+    r"(?:(?:hot)?fix|patch|change|bug|issue|defect|problem|correction|improvement|item|action|commit"
+    r"|refactoring|cleanup|korrektur|fehler|änderung|verbesserung|correctif|correction|amélioration"
+    r"|corrección|arreglo|mejora|correção|melhoria|исправление|ошибка|изменение|улучшение|poprawka"
+    rf"|błąd|zmiana|fout|wijziging|修复|补丁|问题|修正|不具合|バグ|버그|수정|개선){_NUMBER}",
+    re.IGNORECASE,
+)
+"""Beginnings of headings that are one piece of work, and no part of it: ``Patch 1: …``."""
 
 NUMBERED = re.compile(r"\W*(?:[xX~]\]\W*)?(?:[0-9]+\.[0-9]+|[0-9]{1,3}[.)、](?=\s|[^\W0-9]))")
 """Beginnings of headings that divide one of those, and of a section for tasks."""

@@ -35,7 +35,7 @@ from ralph_ls.core.plan.parse.headings import (
     SectionKind,
     is_prose_label,
 )
-from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
+from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task, field_label
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import (
     has_state,
@@ -122,11 +122,12 @@ def select_tasks(
     row_of: dict[PlanItemDraft, int] = {}
     described = {item.section for item in items if item.is_described}
     labelled = _labelled_sections(items)
+    in_fields = field_sections(items)
     stated = frozenset() if context.has_box else _stated_sections(items, context)
     for item in items:
         around = None if item.parent is None else row_of.get(item.parent)
         holder = around
-        is_in_task = around is not None or _is_aside(item, described, labelled)
+        is_in_task = around is not None or _is_aside(item, described, labelled, in_fields)
         if _may_be_task(item, context, stated, is_in_task=is_in_task):
             written_state, text = _read_sign(item)
             parts = read_title(text)
@@ -140,6 +141,21 @@ def select_tasks(
     return rows, findings
 
 
+def field_sections(items: Iterable[PlanItemDraft]) -> frozenset[HeadingSection]:
+    """The sections with several different fields in their lists: ``**File**: …``."""
+    found: dict[HeadingSection, set[str]] = {}
+    for item in items:
+        if item.box is None and item.parent is None and (label := field_label(item.text)):
+            found.setdefault(item.section, set()).add(label)
+    return frozenset(section for section, labels in found.items() if len(labels) > 1)
+
+
+def is_field(item: PlanItemDraft, sections: Collection[HeadingSection]) -> bool:
+    """Whether an item is one of the fields in such a section, and so describes a task."""
+    is_item = item.kind is TaskKind.ITEM and item.box is None
+    return is_item and item.section in sections and field_label(item.text) is not None
+
+
 def _labelled_sections(items: Iterable[PlanItemDraft]) -> frozenset[HeadingSection]:
     """The sections that have a list below a label for tasks."""
     return frozenset(item.section for item in items if item.is_for_tasks)
@@ -149,8 +165,11 @@ def _is_aside(
     item: PlanItemDraft,
     described: Collection[HeadingSection],
     labelled: Collection[HeadingSection],
+    in_fields: Collection[HeadingSection],
 ) -> bool:
     """Whether it describes the heading above it, which is the task, or has not its tasks' label."""
+    if is_field(item, in_fields):
+        return True
     if item.is_for_tasks is False and item.section in labelled:
         return True
     if item.label and is_prose_label(item.label):

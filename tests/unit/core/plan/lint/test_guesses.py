@@ -171,7 +171,7 @@ def test_a_cause_is_reported_once_with_a_count(text: str, line: int, message: st
     "text",
     [
         pytest.param("- [ ] a\n", id="boxes"),
-        pytest.param("## High Priority\n- a\n1. b\n## Completed\n- c\n", id="named-sections"),
+        pytest.param("## To do\n- a\n## P0\n1. b\n## Completed\n- c\n", id="named-sections"),
         pytest.param("## Part 🟡\n### Task 2 ✅\n", id="headings-with-states"),
         pytest.param("| Task | Done |\n|---|---|\n| a | [x] |\n", id="boxes-in-a-table"),
         pytest.param("## Issues Discovered\n- [BUG] a\n", id="bugs"),
