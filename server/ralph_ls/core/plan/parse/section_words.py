@@ -217,7 +217,17 @@ LATER = {
     "optional": _names("可选|选做|任意|선택|선택 사항|optionnel|facultatif|opcional|опционально")
     | _names("необязательно|opcjonalne|opcjonalnie|optioneel|opzionale|opsional|isteğe bağlı"),  # noqa: RUF001
     "future": _names("未来|将来|향후|zukunft|zukünftig|futur|futuro|в будущем|будущее|przyszłość")
-    | _names("na przyszłość|toekomst|masa depan|gelecek|tương lai"),
+    | _names("na przyszłość|toekomst|masa depan|gelecek|tương lai|post mvp|after mvp|after the mvp")
+    | _names("beyond mvp|beyond the mvp|nach dem mvp|après le mvp|después del mvp|depois do mvp")
+    | _names("после mvp|po mvp|na de mvp|dopo l'mvp|sau mvp|setelah mvp|mvp之后|mvp 이후|mvp以降")
+    | _names("未来扩展|未来改进|未来优化|未来功能|将来の拡張|将来の改善|今後の拡張")
+    | _names("향후 개선|향후 개선 사항|향후 확장")
+    | _names("zukünftige erweiterungen|künftige erweiterungen|zukünftige verbesserungen")
+    | _names("améliorations futures|évolutions futures|mejoras futuras|extensiones futuras")
+    | _names("melhorias futuras|extensões futuras|будущие улучшения|будущие расширения")
+    | _names("przyszłe rozszerzenia|przyszłe ulepszenia|toekomstige uitbreidingen")
+    | _names("toekomstige verbeteringen|sviluppi futuri|miglioramenti futuri|mở rộng tương lai")
+    | _names("gelecek geliştirmeler|pengembangan selanjutnya|cải tiến tương lai"),
     "later": _names("以后|之后|稍后|後で|나중에|나중|추후|später|plus tard|más adelante|más tarde")
     | _names("mais tarde|depois|позже|потом|później|na później|più tardi|in seguito|nanti|sonra")
     | _names("sau|sau này"),
