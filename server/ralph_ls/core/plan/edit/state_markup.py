@@ -20,13 +20,12 @@ from typing import NamedTuple
 from ralph_ls.core.plan.diff.text_diff import TextChange
 from ralph_ls.core.plan.edit.proposals import Lines, item_text
 from ralph_ls.core.plan.model import Task, TaskKind
-from ralph_ls.core.plan.parse.items import read_field, read_status_part
+from ralph_ls.core.plan.parse.items import read_field, read_status, read_status_part
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.non_list_items import TableColumns, cells_of, read_columns
 from ralph_ls.core.plan.parse.state_words import (
     find_remark,
     opening_sign,
-    read_state,
     word_like,
 )
 from ralph_ls.protocol.task_words import Priority, TaskState
@@ -79,7 +78,7 @@ def write_status_lines(lines: Sequence[str], word: StateWord) -> list[StatePiece
     found: list[StatePiece] = []
     for number, line in enumerate(lines[1:], 1):
         place = _status_value(line)
-        if place is not None and read_state(line[slice(*place)]) is not None:
+        if place is not None and read_status(line[slice(*place)]) is not None:
             found.append(StatePiece(number, *place, reword_state(line[slice(*place)], word)))
     return found
 

@@ -523,6 +523,7 @@ class PlanBlock:
             numbered=context.numbered & self._own,
             headings=context.headings & self._own,
             described=context.described & self._own,
+            introduction=context.introduction & self._own,
         )
 
     def keep_items(self, items: tuple[PlanItemDraft, ...], odd: tuple[BlockFinding, ...]) -> None:

@@ -398,15 +398,22 @@ def _cause_unread(
     is_row = item.kind is TaskKind.ROW
     if not is_row and item.parent is None and _is_likely(item, begun, work):
         return GuessCause.UNREAD_LINES
-    is_like_one = item.is_numbered or item_has_state(item) or begins_like_box(item.text)
     if (
-        not is_like_one
+        not _is_like_task(item, work)
         or _is_prose(item.section)
         or RULES.search(item.section.title)
         or work.is_read_elsewhere(item)
     ):
         return None
     return GuessCause.UNREAD_ROWS if is_row and work.may_be_in(item.section) else GuessCause.PROSE
+
+
+def _is_like_task(item: PlanItemDraft, work: _Work) -> bool:
+    """Whether a line has the form of a task, or opens a task file whose tasks are headings."""
+    if item.is_numbered or item_has_state(item) or begins_like_box(item.text):
+        return True
+    is_above = item.section.in_task_file and item.section in work.context.introduction
+    return is_above and item.kind is TaskKind.ITEM and item.parent is None
 
 
 def _explains(item: PlanItemDraft, work: _Work) -> bool:

@@ -395,6 +395,13 @@ _AFTER_REMARK = ("", "(", "[", ":", "-", "\u2013", "\u2014")
 _OPTIONAL_THINGS = (
     r"(?:work|tasks?|items?|ideas?|features?|improvements?|enhancements?|extensions?)"
 )
+_FAR = frozenset({"future", "post mvp"})
+_FAR_THINGS = (
+    r"(?:work|development|direction|expansion|extension|iteration|phase|release|roadmap|scope"
+    r"|version|tasks|items|ideas|features|improvements|enhancements|extensions|considerations)"
+)
+_SEVERAL = r"\w+(?<![ius])s"
+"""Any things: ``integrations``, but no ``status``."""
 _P_PREFIX = re.compile(r"\Ap[0-9] *(?::| [-\u2013\u2014] )")
 _P_NUMBER = re.compile(
     r"(?:\A\W*(?:[0-9.]+\W+)?|[(\[:|/,\u2013\u2014&+]\s*|\s{2}|\bpriority )p([0-9])\b"
@@ -618,7 +625,11 @@ def _outside_brackets(text: str) -> str:
 def _optional_phrase(names: tuple[str, ...]) -> Callable[[str], bool]:
     """A pattern for a name of an optional section, alone or with a word for its content."""
     name = f"(?:{'|'.join(map(re.escape, names))})"
-    phrase = re.compile(rf"{name}(?: {name})*(?: {_OPTIONAL_THINGS})?")
+    far = "|".join(map(re.escape, sorted(_FAR.intersection(names)))) or r"\Z\w"
+    phrase = re.compile(
+        rf"{name}(?: {name})*(?: {_OPTIONAL_THINGS})?"
+        rf"|(?:{far}) (?:(?:\w+ )?{_FAR_THINGS}|{_SEVERAL})"
+    )
 
     def is_name(text: str) -> bool:
         words = " ".join(_strip_symbols(text).replace("-", " ").split())

@@ -65,6 +65,8 @@ class PlanItemDraft:
     blocked_by: str | None = None
     needs: str | None = None
     severity: str | None = None
+    odd_status: str | None = None
+    """The words of a ``Status:`` line that give no state."""
     takes_criteria: bool = False
     """True while nested items are criteria, after a label without nested items."""
     is_bare_label: bool = False
@@ -124,6 +126,14 @@ def describes_task(text: str) -> bool:
     return _DESCRIPTION.match(text) is not None
 
 
+def read_status(value: str) -> TaskState | None:
+    """Read the words of a ``Status:`` line or column, where work that was checked is done."""
+    state = read_state(value)
+    if state is None and _CHECKED.match(value) is not None:
+        return TaskState.DONE
+    return TaskState.TODO if state is None and value.lstrip("*_` ").startswith("[ ]") else state
+
+
 def field_label(text: str) -> str | None:
     """The name in a line such as ``**File**: …``; several of them in a list describe one task."""
     if ":" not in text and "：" not in text:  # noqa: RUF001
@@ -141,7 +151,8 @@ def note_field(owner: PlanItemDraft, found: ItemField) -> None:
     elif found.name == "severity":
         owner.severity = owner.severity or found.value.lower() or None
     elif found.name == "status":
-        state = read_state(found.value)
+        state = read_status(found.value)
+        owner.odd_status = owner.odd_status or (found.value if state is None else None)
         is_sure = owner.is_signed and state is not None
         owner.written_state = state if is_sure else owner.written_state or state
         owner.is_signed = owner.is_signed and state is None
@@ -237,6 +248,19 @@ _FIELD_OF_TASK = re.compile(
 )
 _STATUS_PART = re.compile(
     r"\|[ \t]*[*_]{0,3}status[*_]{0,3}[ \t]*:[*_]{0,3}[ \t]*([^|]*[^|\s])", re.IGNORECASE
+)
+_CHECKED = re.compile(
+    r"[\W_]*(?:(?:verified|checked|accepted|validated|tested|passed|geprüft|verifiziert|abgenommen"
+    r"|akzeptiert|getestet|vérifiée?s?|validée?s?|acceptée?s?|testée?s?|verificad[oa]s?"
+    r"|comprobad[oa]s?|aceptad[oa]s?|validad[oa]s?|probad[oa]s?|aceit[oa]s?|testad[oa]s?"
+    r"|провер(?:ен[аоы]?)|принят[аоы]?|протестирован[аоы]?|zweryfikowan[eay]|sprawdzon[eay]"
+    r"|przetestowan[eay]|zaakceptowan[eay]|geverifieerd|gecontroleerd|geaccepteerd|goedgekeurd"
+    r"|getest|verificat[oaie]|controllat[oaie]|accettat[oaie]|testat[oaie]|doğrulandı|test edildi"  # noqa: RUF001
+    r"|kabul edildi|kontrol edildi|đã kiểm tra|đã xác minh|đã nghiệm thu|đã duyệt|terverifikasi"
+    r"|diverifikasi|diterima|teruji)(?!\w)"
+    r"|已验证|已验收|已测试|已通过|验收通过|测试通过|已驗證|已驗收|検証済|確認済|検収済|テスト済"
+    r"|검증됨|검증 ?완료|확인됨|확인 ?완료|승인됨|테스트 ?완료)",
+    re.IGNORECASE,
 )
 _REASONS = frozenset({"blocked by", "needs"})
 _LABELS = frozenset({CRITERIA_FIELD})

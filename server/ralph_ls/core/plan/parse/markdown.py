@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from operator import add, sub
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -430,6 +430,7 @@ def _context_of(
         has_steps=known.totals.stepped > 0,
         has_rows=not known.others.keys().isdisjoint(RowClass),
         has_only_bullets=has_only_bullets,
+        introduction=_introduction(blocks) if classes & _TASKS else frozenset(),
         is_flat=not known.totals.headed or (has_only_bullets and not known.totals.boxes),
     )
     if not classes:
@@ -444,6 +445,15 @@ def _context_of(
             headings.add(section)
             _occupy(section.parent, occupied)
     return context._replace(headings=frozenset(headings))
+
+
+def _introduction(blocks: Iterable[PlanBlock]) -> frozenset[HeadingSection]:
+    """The sections above the first heading that is named like a task."""
+    above = takewhile(
+        lambda block: all(one not in _TASKS for _, one in block.headings),
+        blocks,
+    )
+    return frozenset(block.leave[-1] for block in above)
 
 
 def _has_only_bullets(known: _Known, classes: Collection[HeadingClass]) -> bool:

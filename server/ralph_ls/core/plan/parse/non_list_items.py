@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection
-from ralph_ls.core.plan.parse.items import PlanItemDraft
+from ralph_ls.core.plan.parse.items import PlanItemDraft, read_status
 from ralph_ls.core.plan.parse.lines import MarkdownLine
 from ralph_ls.core.plan.parse.section_words import (
     DETAIL_COLUMNS,
@@ -99,7 +99,7 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
     if mark is None and columns.state is not None and columns.state < len(cells):
         begin, end = cells[columns.state]
         cell = texts[columns.state]
-        written_state = read_state(cell)
+        written_state = read_status(cell)
         if written_state is None and len(cell) > _LONGEST_STATE:
             return None
         mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))

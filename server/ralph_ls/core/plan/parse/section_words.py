@@ -119,7 +119,10 @@ PROSE = _names(
     "rules|scope|success criteria|summary|tech stack|template|testing strategy|tips",
     "usage|warnings|workflow",
     "decision log|decision record|decision records|方案选择|方案选择记录",
-    "konventionen|convenciones|convenções|约定|规约|규약",
+    "конвенции|соглашения|правила|konwencje|zasady|conventies|afspraken|convenzioni|regole|kurallar",
+    "quy ước|quy tắc|konvensi|aturan|規約|規則|ルール|规则|惯例|规范",
+    "규칙|컨벤션|hinweise|regeln|règles|reglas",
+    "regras|konventionen|convenciones|convenções|约定|规约|규약",
     "决策|决策记录|技术决策|決定事項|결정 사항",
     "概述|背景|目标|架构|风险|验收标准|成功标准|注意事项|更新日志|变更记录|技术栈|参考|参考资料|总结",
     "概要|目的|リスク|受け入れ基準|変更履歴|注意事項|개요|배경|목표|위험|참고|완료 기준|성공 기준",
@@ -224,7 +227,17 @@ LATER = {
     "optional": _names("可选|选做|任意|선택|선택 사항|optionnel|facultatif|opcional|опционально")
     | _names("необязательно|opcjonalne|opcjonalnie|optioneel|opzionale|opsional|isteğe bağlı"),  # noqa: RUF001
     "future": _names("未来|将来|향후|zukunft|zukünftig|futur|futuro|в будущем|будущее|przyszłość")
-    | _names("na przyszłość|toekomst|masa depan|gelecek|tương lai"),
+    | _names("na przyszłość|toekomst|masa depan|gelecek|tương lai|post mvp|after mvp|after the mvp")
+    | _names("beyond mvp|beyond the mvp|nach dem mvp|après le mvp|después del mvp|depois do mvp")
+    | _names("после mvp|po mvp|na de mvp|dopo l'mvp|sau mvp|setelah mvp|mvp之后|mvp 이후|mvp以降")
+    | _names("未来扩展|未来改进|未来优化|未来功能|将来の拡張|将来の改善|今後の拡張")
+    | _names("향후 개선|향후 개선 사항|향후 확장")
+    | _names("zukünftige erweiterungen|künftige erweiterungen|zukünftige verbesserungen")
+    | _names("améliorations futures|évolutions futures|mejoras futuras|extensiones futuras")
+    | _names("melhorias futuras|extensões futuras|будущие улучшения|будущие расширения")
+    | _names("przyszłe rozszerzenia|przyszłe ulepszenia|toekomstige uitbreidingen")
+    | _names("toekomstige verbeteringen|sviluppi futuri|miglioramenti futuri|mở rộng tương lai")
+    | _names("gelecek geliştirmeler|pengembangan selanjutnya|cải tiến tương lai"),
     "later": _names("以后|之后|稍后|後で|나중에|나중|추후|später|plus tard|más adelante|más tarde")
     | _names("mais tarde|depois|позже|потом|później|na później|più tardi|in seguito|nanti|sonra")
     | _names("sau|sau này"),

@@ -37,7 +37,12 @@ from ralph_ls.core.plan.parse.headings import (
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task, field_label
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
-from ralph_ls.core.plan.parse.non_list_items import has_tag, opens_with_tag, without_half_bold
+from ralph_ls.core.plan.parse.non_list_items import (
+    has_state,
+    has_tag,
+    opens_with_tag,
+    without_half_bold,
+)
 from ralph_ls.core.plan.parse.section_words import WORK
 from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
@@ -83,6 +88,8 @@ class PlanContext(NamedTuple):
     """Rows of a table have states."""
     has_only_bullets: bool = False
     """It is nothing but bullets below headings without a meaning, with boxes or without."""
+    introduction: frozenset[HeadingSection] = frozenset()
+    """The sections above the first heading that is named like a task, where such are the tasks."""
     is_flat: bool = False
     """It has no heading, or nothing but lists below them, so that it is one list."""
 
@@ -263,6 +270,8 @@ def _is_asked(item: PlanItemDraft, context: PlanContext) -> bool:
     """Whether a line is a task by its place, in a section without a meaning and without boxes."""
     if context.is_flat or item.is_for_tasks:
         return True
+    if item.section in context.introduction:
+        return False
     if item.section.in_task_file and not context.has_steps:
         return True
     if item.section.optional and context.has_lists and not context.has_stated_steps:
@@ -362,6 +371,14 @@ def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:
 
 
 def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
+    is_without_state = item.kind is TaskKind.HEADING and not has_state(item)
+    if is_without_state and item.odd_status and not item.section.is_done:
+        message = (
+            f"the status {escape_surrogates(item.odd_status[:_TITLE_SHOWN])!r} of "
+            f"{parts.title[:_TITLE_SHOWN]!r} is unknown and read as open; write todo, "
+            "in progress, done, blocked or skipped"
+        )
+        yield BlockFinding("unknown-status", item.line, message)
     if item.box is None or item.mark is None:
         return
     box = (item.mark[0] - 1, item.mark[1] + 1)

@@ -121,3 +121,28 @@ def test_two_writers_are_merged_under_the_names_of_the_file() -> None:
     merged = merge_stories(WORDS, mine, theirs)
     assert merged.text == pass_story(mine, "S2")
     assert merged.conflicts == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        (
+            {"phases": [{"tasks": [{"id": "1"}, {"id": "2"}]}, {"tasks": [{"id": "3"}]}]},
+            (
+                "; there are 3 objects in phases[].tasks, which are not read; put them into one "
+                "list, as in: jq '.userStories = [.phases[].tasks[]?]' FILE > NEW"
+            ),
+        ),
+        (
+            {"a b": [{"id": "1"}], "texts": ["x"], "parts": [{"id": "1", "tasks": []}]},
+            "; there is a list parts with 1 object; if they are the work, call it userStories",
+        ),
+        ({"a": 1}, "; add it, with an id and a title for each story"),
+    ],
+)  # fmt: skip
+def test_a_file_without_the_list_is_told_which_it_has(file: dict[str, object], says: str) -> None:
+    (problem,) = (one for one in parse_stories(json.dumps(file)).problems if one.code != "no-tasks")
+    assert (problem.code, problem.message) == (
+        "stories-shape",
+        f"the list userStories is missing{says}",
+    )

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode
+from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode, last_members
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.task_words import TaskState
 
 LISTS = ("userStories", "stories", "features", "tasks", "items")
@@ -69,6 +70,43 @@ def status_word(used: Iterable[JsonNode], *, passes: bool) -> str:
     wanted = TaskState.DONE if passes else TaskState.TODO
     words = (str(node.scalar) for node in used if status_of(node) is wanted)
     return next(words, _WRITTEN[passes])
+
+
+def missing_list(members: Mapping[str, JsonMember]) -> str:
+    """The message for a file without a list of stories: which list it has, and what to do."""
+    message = f"the list {LISTS[0]} is missing"
+    keys = [key for key in members if _PLAIN_KEY.fullmatch(key)]
+    for key in keys:
+        parts = _objects_in(members[key].node)
+        inner = ((name, _stories_below(parts, name)) for name in LISTS)
+        found = next(((name, n_stories) for name, n_stories in inner if n_stories), None)
+        if found is not None:
+            name, n_stories = found
+            return (
+                f"{message}; there are {count_of(n_stories, 'object')} in {key}[].{name}, which "
+                "are not read; put them into one list, as in: "
+                f"jq '.{LISTS[0]} = [.{key}[].{name}[]?]' FILE > NEW"
+            )
+    lists = ((key, len(_objects_in(members[key].node))) for key in keys)
+    other = next(((key, n_objects) for key, n_objects in lists if n_objects), None)
+    if other is None:
+        return f"{message}; add it, with an id and a title for each story"
+    return (
+        f"{message}; there is a list {other[0]} with {count_of(other[1], 'object')}; if they are "
+        f"the work, call it {LISTS[0]}"
+    )
+
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+
+
+def _objects_in(node: JsonNode) -> list[JsonNode]:
+    return [item for item in node.items or () if item.members is not None]
+
+
+def _stories_below(parts: Iterable[JsonNode], name: str) -> int:
+    members = (last_members(part) for part in parts)
+    return sum(len(_objects_in(one[name].node)) for one in members if name in one)
 
 
 def _is_text(node: JsonNode) -> bool:

@@ -34,7 +34,13 @@ from ralph_ls.core.plan.formats.json_text import (
     scan_json,
     value_of,
 )
-from ralph_ls.core.plan.formats.stories.shapes import HEAD, LISTS, canonical_members, status_of
+from ralph_ls.core.plan.formats.stories.shapes import (
+    HEAD,
+    LISTS,
+    canonical_members,
+    missing_list,
+    status_of,
+)
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
 from ralph_ls.protocol.task_words import Priority, TaskState
 
@@ -274,7 +280,7 @@ class _Fields:
         known = next((node for node in others if _holds_stories(node)), None)
         if known is not None:
             return known
-        message = "the list userStories is missing"
+        message = missing_list(self._members)
         place = JsonNode(root.start, root.start + 1) if member is None else member
         self._reader.report("stories-shape", message, place, "")
         return NOTHING

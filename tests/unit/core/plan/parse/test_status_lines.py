@@ -1,0 +1,91 @@
+"""Words behind ``Status:``: work that was checked is done, and an unknown word is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.plan.edit.task_edits import untick_task
+from ralph_ls.core.plan.model import GuessCause
+from ralph_ls.core.plan.parse.items import read_status
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from tests.unit.core.plan.plan_assertions import problems_of, shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "verified", "checked, in May", "**Accepted**", "geprüft", "vérifiée", "verificado",
+        "aceita", "проверен. Отчёт: a.md", "принят", "zweryfikowane", "geverifieerd",
+        "verificato", "test edildi", "đã kiểm tra", "terverifikasi",
+        "已验证", "検証済み", "검증됨",
+    ],
+)  # fmt: skip
+def test_work_that_was_checked_is_done(words: str) -> None:
+    assert shown("## Phase 1 — Parse", f"Status: {words}") == ["done Phase 1 — Parse"]
+
+
+@pytest.mark.parametrize("words", ["not verified", "[ ] some day", "nicht geprüft"])
+def test_what_is_to_be_checked_is_open(words: str) -> None:
+    assert shown("## Phase 1 — Parse", f"Status: {words}") == ["todo Phase 1 — Parse"]
+    assert problems_of(f"## Phase 1 — Parse\nStatus: {words}") == []
+
+
+def test_rows_of_a_table_say_so_too() -> None:
+    rows = ("| Task | Status |", "|---|---|", "| a | Verified |", "| b | open |")
+    assert shown(*rows) == ["done a", "todo b"]
+
+
+def test_an_unknown_word_is_named() -> None:
+    lines = ("# P", "## Phase 1: a", "Status: verified", "## Phase 2: b", "Status: simmering")
+    (problem,) = parse_markdown("\n".join(lines)).problems
+    assert (problem.code, problem.line) == ("unknown-status", 4)
+    assert problem.message == (
+        "the status 'simmering' of 'Phase 2: b' is unknown and read as open; write todo, "
+        "in progress, done, blocked or skipped"
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(("# P", "Status: simmering", "- [ ] a"), id="of-the-document"),
+        pytest.param(("## Phase 1 [DONE]", "Status: simmering"), id="beside-a-state"),
+        pytest.param(("## Parser", "Status: simmering", "- [ ] a"), id="of-no-task"),
+        pytest.param(("- [ ] a", "  Status: simmering"), id="below-a-box"),
+    ],
+)
+def test_elsewhere_it_is_not(lines: tuple[str, ...]) -> None:
+    assert problems_of("\n".join(lines)) == []
+    assert read_status("simmering") is None
+
+
+@pytest.mark.parametrize("name", ["Konwencje", "Quy ước", "規約", "Afspraken", "Convenzioni"])
+def test_conventions_are_prose(name: str) -> None:
+    assert shown("# Tasks", f"## {name}", "- be kind", "## Tasks", "- a") == ["todo a"]
+
+
+def test_lists_above_the_first_heading_that_is_a_task_are_prose() -> None:
+    lines = ("# Tasks: Roof", "## Customs", "- Each task has output", "1. Then a check",
+             "## Work", "### T1 — Saw — DONE", "### T2 — Nail", "## Bugs",
+             "- It leaks")  # fmt: skip
+    assert shown(*lines) == ["done T1 — Saw", "todo T2 — Nail", "todo It leaks"]
+    found = {one.cause: one.lines for one in parse_markdown("\n".join(lines)).guesses}
+    assert found[GuessCause.PROSE] == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            "## Phase 1: a\nStatus: verified\n", "## Phase 1: a\nStatus: todo\n", id="line"
+        ),
+        pytest.param(
+            "| Task | Status |\n|---|---|\n| a | verified |\n",
+            "| Task | Status |\n|---|---|\n| a | todo |\n",
+            id="column",
+        ),
+    ],
+)
+def test_it_is_opened_again_in_its_place(before: str, after: str) -> None:
+    (task,) = parse_markdown(before).plan.tasks
+    assert untick_task(before, task.id) == after
