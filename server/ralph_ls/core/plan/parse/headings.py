@@ -25,6 +25,7 @@ from ralph_ls.core.plan.parse.section_words import (
     NOTES,
     NUMBERED,
     OPEN_WORK,
+    ORDER,
     OUT_OF_SCOPE,
     PRESENT,
     PRIORITIES,
@@ -126,6 +127,8 @@ class HeadingSection:
     """True below a title such as ``TODO``, which counts only without any box in the plan."""
     has_criteria: bool = False
     """True below ``Success criteria`` and the like."""
+    is_order: bool = False
+    """True below ``Implementation order`` and the like, which repeats tasks that have boxes."""
     name: HeadingClass | None = None
     """What it is named like."""
 
@@ -187,6 +190,7 @@ def open_section(
         has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
         in_task_file=name is not HeadingClass.TASK
         and (parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS)),
+        is_order=words.is_order or (parent.is_order and not is_below_title),
         name=name,
     )
 
@@ -303,6 +307,7 @@ class _TitleWords(NamedTuple):
     holds_steps: bool
     lists_steps: bool
     has_criteria: bool
+    is_order: bool
     name: HeadingClass | None
 
 
@@ -395,6 +400,7 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         STEPS.match(bare) is not None or words in STEP_SECTIONS,
         words in STEP_SECTIONS,
         CRITERIA.fullmatch(words) is not None,
+        ORDER.fullmatch(words) is not None,
         name,
     )
 
