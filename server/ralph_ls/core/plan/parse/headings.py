@@ -32,6 +32,7 @@ from ralph_ls.core.plan.parse.section_words import (
     NOTES,
     NUMBERED,
     OPEN_WORK,
+    ORDER,
     OUT_OF_SCOPE,
     PRESENT,
     PRIORITIES,
@@ -140,6 +141,8 @@ class HeadingSection:
     """True below a title such as ``TODO``, which counts only without any box in the plan."""
     has_criteria: bool = False
     """True below ``Success criteria`` and the like."""
+    is_order: bool = False
+    """True below ``Implementation order`` and the like, which repeats tasks that have boxes."""
     name: HeadingClass | None = None
     """What it is named like."""
 
@@ -212,6 +215,7 @@ def open_section(
         has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
         in_task_file=name is not HeadingClass.TASK
         and (parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS)),
+        is_order=words.is_order or (parent.is_order and not is_below_title),
         name=name,
     )
 
@@ -369,6 +373,7 @@ class _TitleWords(NamedTuple):
     holds_steps: bool
     lists_steps: bool
     has_criteria: bool
+    is_order: bool
     name: HeadingClass | None
     is_work: bool
     """False for the state of a group, and for parts that are there."""
@@ -468,6 +473,7 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         STEPS.match(bare) is not None or words in STEP_SECTIONS,
         words in STEP_SECTIONS,
         CRITERIA.fullmatch(words) is not None,
+        ORDER.fullmatch(words) is not None,
         name,
         words not in GROUPS and EXISTING.fullmatch(words) is None,
         words in BEGUN,

@@ -65,6 +65,8 @@ class PlanItemDraft:
     blocked_by: str | None = None
     needs: str | None = None
     severity: str | None = None
+    n_rows: int = 0
+    """The numbered rows without a state in tables of tasks below a heading."""
     odd_status: str | None = None
     """The words of a ``Status:`` line that give no state."""
     takes_criteria: bool = False

@@ -153,6 +153,7 @@ _FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
 _MARKS = re.compile(r"[*`]|~~")
 _LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
 """A line that is one: ``**Tasks:**``."""
+_NUMBERED_ROW = re.compile(r"\|?[ \t*`]*[A-Z]{0,3}-?[0-9]+(?:\.[0-9]+)*[a-z.)]?[ \t*`]*\|")
 _NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 _ANNOUNCING = (":", "：")  # noqa: RUF001
 
@@ -253,9 +254,15 @@ class _Scan:
 
     @property
     def takes_boxes(self) -> bool:
-        """Whether boxes are criteria of the heading, which has a state and a label for them."""
+        """Whether boxes are criteria of the heading, behind a label for them.
+
+        It has a state, or is a part of the work with a table of its tasks.
+        """
         heading = self.heading
-        return heading is not None and heading.takes_criteria and says_state(heading)
+        if heading is None or not heading.takes_criteria:
+            return False
+        is_divided = heading.section.name is not None and heading.n_rows > 1
+        return says_state(heading) or is_divided
 
     def take(self, number: int, start: int, text: str, *, is_first: bool) -> None:
         """Take the next line."""
@@ -529,6 +536,8 @@ class _Scan:
     def _take_row(self, line: MarkdownLine, columns: TableColumns) -> None:
         row = row_item(line, columns, self.sections[-1])
         self.has_states = columns.state is not None
+        if self.heading is not None and row is None and columns.title is not None:
+            self.heading.n_rows += _NUMBERED_ROW.match(line.stripped) is not None
         if row is not None and row.box is None and row.written_state is None:
             self.unclear.append(row)
             is_empty = row.mark is None or line.text[slice(*row.mark)] in EMPTY_CELLS

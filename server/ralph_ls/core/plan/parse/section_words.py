@@ -161,6 +161,15 @@ CRITERIA = re.compile(
     r"|(?:manual |final |regression |pre )?(?:test(?:ing)?|verification|validation|qa|review"
     r"|deploy(?:ment)?|release|launch|submission|acceptance|merge|handoff)"
     r" (?:check ?list|steps|criteria)"
+    r"|(?:テスト|検証|動作確認)(?:チェック)?(?:リスト|項目)|(?:測試|驗證|測試檢查)清單|测试检查(?:表|项)"
+    r"|(?:[^\W\d_]+ )?(?:테스트|검증|점검|확인|배포|출시|회귀) ?(?:체크 ?리스트|목록|항목|사항)"
+    r"|(?:test|abnahme|prüf|qualitäts)(?: ?check)? ?liste"
+    r"|(?:liste de|checklist des?|check liste des?) (?:tests?|recette|validation|contrôle)"
+    r"|(?:lista de|checklist de) (?:pruebas|testes?|validación|validação|control de calidad)"
+    r"|(?:чек ?лист|чеклист|контрольный список|список) (?:тест\w*|провер\w*|приёмки|приемки)"
+    r"|(?:lista|checklista) (?:kontrolna testów|testów|testowa)|test ?checklijst|testlijst"
+    r"|(?:lista|checklist) (?:di|dei) (?:test|collaudo)|test (?:kontrol )?listesi"
+    r"|danh sách (?:kiểm thử|kiểm tra)|daftar (?:periksa pengujian|uji)"
     r"|受け入れ基準.*|完了条件.*|.*完了の定義.*"
     r"|완료 (?:기준|조건).*|성공 기준.*|akzeptanzkriterien.*"
     r"|critères (?:d'acceptation|de succès).*|criterios de (?:aceptación|éxito).*"
@@ -209,6 +218,19 @@ NO_WORK = re.compile(
     re.IGNORECASE,
 )
 """Words in headings that are about work, and hold none."""
+
+ORDER = re.compile(
+    r"(?:[\w'-]+ ){0,2}(?:implementation|execution|priority|recommended|suggested|proposed|build"
+    r"|development|work|task|dependency|rollout|delivery|migration|merge|pr|release|feature|fix"
+    r"|phase) (?:order|sequence)|(?:[\w'-]+ )?order of (?:work|execution|implementation|tasks)"
+    r"|.*(?:实施|执行|实现|开发|推荐|建议|任务)顺序|.*(?:実装|実施|作業|推奨|開発)の?順序?"
+    r"|.*(?:구현|작업|개발|실행|진행|권장) 순서|.*reihenfolge|ordre (?:d'|de |des |recommandé).*"
+    r"|orden (?:de |recomendado|sugerido).*|ordem (?:de |recomendada|sugerida).*"
+    r"|(?:рекомендуемый |предлагаемый )?порядок .*|(?:zalecana |sugerowana )?kolejność .*"
+    r"|.*volgorde|ordine (?:di |consigliato).*|.*(?:uygulama|geliştirme) sırası"  # noqa: RUF001
+    r"|thứ tự .*|urutan .*"
+)
+"""Whole headings of lists that put tasks in an order, where the plan has boxes for them."""
 
 OUT_OF_SCOPE = re.compile(
     r"(?:explicitly )?deferred\b.*|stretch goals?|ice ?box|parking lot|someday.*|wish ?list"

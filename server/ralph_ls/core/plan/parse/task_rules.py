@@ -256,7 +256,7 @@ def _may_be_task(
             return item.parent is None
         case SectionKind.TASKS | SectionKind.PLAIN if context.has_box:
             is_asked = section in context.numbered or (
-                section.is_for_tasks and not context.dialect.only_boxes
+                section.is_for_tasks and not (context.dialect.only_boxes or section.is_order)
             )
             is_one = (item.is_numbered and is_asked) or opens_with_tag(item.text)
             return is_one and item.parent is None

@@ -116,3 +116,40 @@ def test_they_are_known_after_a_keystroke() -> None:
 def test_a_bold_name_in_prose_is_no_guess() -> None:
     parsed = parse_markdown("# A\n\n- [ ] a\n\n## Overview\n\n**Phase 1: b**\n")
     assert parsed.guesses == ()
+
+
+PHASE = (
+    "# House",
+    "### Phase 1: Start",
+    "| # | Task | Command |",
+    "|---|---|---|",
+    "| 1.1 | Draw it | `draw` |",
+    "| 1.2 | Ask for bricks | `ask` |",
+    "",
+    "**Acceptance criteria**:",
+    "- [ ] `make look` shows it",
+)
+
+
+def test_a_phase_with_a_table_of_its_tasks_has_criteria() -> None:
+    (task,) = plan_of(*PHASE).tasks
+    assert (task.title, task.criteria) == ("Phase 1: Start", ("`make look` shows it",))
+
+
+def test_its_rows_are_reported_beside_boxes() -> None:
+    parsed = parse_markdown("\n".join((*PHASE, "", "## Garden", "- [ ] Dig")))
+    assert [task.title for task in parsed.plan.tasks] == ["Dig"]
+    assert {one.cause.name: one.lines for one in parsed.guesses} == {"UNREAD_ROWS": (4, 5)}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param((*PHASE[:5], *PHASE[6:]), id="one-row"),
+        pytest.param(("## Start", *PHASE[2:]), id="no-phase"),
+        pytest.param((*PHASE[:2], "| # | Price |", *PHASE[3:]), id="no-table-of-tasks"),
+        pytest.param((*PHASE[:7], "**Tasks**:", PHASE[8]), id="no-criteria"),
+    ],
+)
+def test_otherwise_its_boxes_are_tasks(lines: tuple[str, ...]) -> None:
+    assert shown(*lines) == ["todo `make look` shows it"]
