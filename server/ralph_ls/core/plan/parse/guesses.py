@@ -25,7 +25,13 @@ from ralph_ls.core.plan.parse.headings import (
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import begins_like_box, lines_of
-from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, opens_with_tag, read_columns
+from ralph_ls.core.plan.parse.non_list_items import (
+    TableColumns,
+    cells_of,
+    has_tag,
+    opens_with_tag,
+    read_columns,
+)
 from ralph_ls.core.plan.parse.section_words import (
     NO_WORK,
     NUMBERED,
@@ -213,6 +219,8 @@ class _Work(NamedTuple):
     """
     is_finished: bool
     """All boxes are ticked."""
+    has_headings: bool
+    """Headings are tasks, or have some and are named like parts of the work."""
 
     def may_be_in(self, section: HeadingSection) -> bool:
         """Whether what is in a section may be work, although none of it was read.
@@ -276,6 +284,7 @@ def _find_work(placed: Sequence[PlacedBlock], context: PlanContext) -> _Work:
         frozenset((level, shape) for level, shape in shapes if shape),
         is_idle=not (has_boxes or context.has_criteria or context.has_stated_steps or is_open),
         is_finished=context.has_box and not is_open,
+        has_headings=bool(context.headings) or any(one.name is not None for one in occupied),
     )
 
 
@@ -340,10 +349,13 @@ def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
     is_step = section.name is not None and section.kind is SectionKind.PLAIN
     is_step = is_step and section not in work.occupied
     is_step = is_step or section.lists_steps
+    lines: Iterator[int] = iter(())
     if section.kind is SectionKind.TASKS or is_step or work.may_be_in(section):
-        read = {row.line for row in reading.guessable()}
         lines = _rows_without_state(reading.block.text)
-        yield from (_Unread(GuessCause.UNREAD_ROWS, n, section) for n in lines if n not in read)
+    elif not (work.has_headings or _is_prose(section) or section.optional):
+        lines = _rows_of_parts(reading.block.text)
+    read = {row.line for row in reading.guessable()}
+    yield from (_Unread(GuessCause.UNREAD_ROWS, n, section) for n in lines if n not in read)
 
 
 def _unread_outside_lists(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
@@ -484,17 +496,35 @@ def _is_prose(section: HeadingSection) -> bool:
 
 def _rows_without_state(text: str) -> Iterator[int]:
     """The lines of the rows in tables of tasks without a column for their states."""
+    for number, _, columns in _rows_in_tables(text):
+        is_of_tasks = columns.title is not None or columns.priority is not None
+        if is_of_tasks and columns.state is None:
+            yield number
+
+
+def _rows_of_parts(text: str) -> Iterator[int]:
+    """The same of tables that number the parts of the work: ``| Phase | What |``."""
+    for number, line, columns in _rows_in_tables(text):
+        if not columns.has_parts or columns.state is not None or columns.part is None:
+            continue
+        cells = [line[slice(*cell)].strip(" *_`").lower() for cell in cells_of(line)]
+        name = cells[columns.part] if columns.part < len(cells) else ""
+        if name.isdecimal() or STEP_NAME.match(name) is not None:
+            yield number
+
+
+def _rows_in_tables(text: str) -> Iterator[tuple[int, str, TableColumns]]:
+    """The rows of all tables below their heads, with their lines."""
     if "|" not in text:
         return
-    is_in_table, head = False, ""
+    columns, head = None, ""
     for number, (_, line) in enumerate(lines_of(text)):
-        columns = read_columns(head, line)
-        if columns is not None:
-            is_of_tasks = columns.title is not None or columns.priority is not None
-            is_in_table = is_of_tasks and columns.state is None
-        elif is_in_table and "|" in line:
-            yield number
-        is_in_table, head = is_in_table and "|" in line, line
+        found = read_columns(head, line)
+        if found is not None:
+            columns = found
+        elif columns is not None and "|" in line:
+            yield number, line, columns
+        columns, head = columns if "|" in line else None, line
 
 
 def _may_hold_tasks(section: HeadingSection, context: PlanContext) -> bool:

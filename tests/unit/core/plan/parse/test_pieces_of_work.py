@@ -210,14 +210,60 @@ def test_findings_and_parts_that_are_there_are_reported() -> None:
     assert found[GuessCause.UNREAD_HEADINGS] == (5,)
 
 
-def test_a_table_of_phases_is_reported_beside_boxes_in_korean() -> None:
-    lines = (
-        "# P",
-        "## 9. 개발 단계",
-        "| 단계 | 내용 |",
-        "|-|-|",
-        "| 0 | 배포 |",
-        "## 준비",
-        "- [ ] a",
-    )
-    assert guesses_in(*lines)[GuessCause.UNREAD_ROWS] == (4,)
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        pytest.param(
+            ("## 9. 개발 단계", "| 단계 | 내용 |", "|-|-|", "| 0 | 배포 |"),
+            (4,),
+            id="korean",
+        ),
+        pytest.param(
+            ("## 일정", "| 단계 | 내용 |", "|-|-|", "| 0 | a |", "| x |"),
+            (4,),
+            id="any-name",
+        ),
+        pytest.param(
+            ("## Rollout", "| What | Phase |", "|-|-|", "| a | Phase 1 |", "| b |"),
+            (4,),
+            id="a-part",
+        ),
+        pytest.param(
+            ("## 进度", "| 阶段 | 工时 |", "|-|-|", "| 阶段1 | 2 |"),
+            (4,),
+            id="names",
+        ),
+        pytest.param(
+            ("## Areas", "| Module | Where |", "|-|-|", "| Beam | a |"),
+            (),
+            id="modules",
+        ),
+        pytest.param(
+            ("## Gates", "| Phase | Status |", "|-|-|", "| 1 | done |"),
+            (),
+            id="states",
+        ),
+        pytest.param(
+            ("## Goals", "| Phase | What |", "|-|-|", "| 1 | Saw |"),
+            (),
+            id="prose",
+        ),
+        pytest.param(
+            ("## Later", "| Phase | What |", "|-|-|", "| 1 | Saw |"),
+            (),
+            id="later",
+        ),
+        pytest.param(
+            ("## Rollout", "| Phase | What |", "|-|-|", "| 1 | Saw |", "## Phase 1", "- [ ] Saw"),
+            (),
+            id="phases-with-tasks",
+        ),
+    ],
+)  # fmt: skip
+def test_tables_of_phases_are_reported_beside_boxes(
+    lines: tuple[str, ...], rows: tuple[int, ...]
+) -> None:
+    text = "\n".join(("# P", *lines, "## Others", "- [ ] a"))
+    guesses = parse_markdown(text, optional_sections=("later",)).guesses
+    found = [one.lines for one in guesses if one.cause is GuessCause.UNREAD_ROWS]
+    assert found == ([rows] if rows else [])
