@@ -255,15 +255,20 @@ def _may_be_task(
         case SectionKind.TASKS if not context.has_box:
             return item.parent is None
         case SectionKind.TASKS | SectionKind.PLAIN if context.has_box:
-            is_asked = section in context.numbered or (
-                section.is_for_tasks and not (context.dialect.only_boxes or section.is_order)
-            )
-            is_one = (item.is_numbered and is_asked) or opens_with_tag(item.text)
-            return is_one and item.parent is None
+            return item.parent is None and _is_beside_boxes(item, context)
         case SectionKind.PLAIN:
             return item.parent is None and (section in stated or _is_asked(item, context))
         case _:
             return False
+
+
+def _is_beside_boxes(item: PlanItemDraft, context: PlanContext) -> bool:
+    """Whether a line without a box is a task in a plan with boxes: by its number, or a tag."""
+    section = item.section
+    is_asked = section in context.numbered or (
+        section.is_for_tasks and not (context.dialect.only_boxes or section.is_order)
+    )
+    return (item.is_numbered and is_asked) or opens_with_tag(item.text)
 
 
 def _is_asked(item: PlanItemDraft, context: PlanContext) -> bool:
