@@ -192,6 +192,8 @@ class GuessCause(Enum):
     """Lines without a box are read as tasks."""
     FINISHED = auto()
     """Lines without a state are read as done, because a heading is done."""
+    SIGNED = auto()
+    """Lines are read as done for an emoji in front that all lines of their list have."""
     HEADINGS = auto()
     """Headings are read as tasks by their names alone."""
     UNREAD_HEADINGS = auto()

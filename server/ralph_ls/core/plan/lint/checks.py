@@ -208,6 +208,7 @@ def _unticked(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
 _GUESSED = {
     GuessCause.LINES: CheckCode.LINES_READ_AS_TASKS,
     GuessCause.FINISHED: CheckCode.LINES_READ_AS_DONE,
+    GuessCause.SIGNED: CheckCode.LINES_READ_AS_DONE,
     GuessCause.HEADINGS: CheckCode.HEADINGS_READ_AS_TASKS,
     GuessCause.UNREAD_HEADINGS: CheckCode.HEADINGS_NOT_READ,
     GuessCause.UNREAD_LINES: CheckCode.LINES_NOT_READ,
@@ -250,6 +251,8 @@ def _guess_message(guess: PlanGuess) -> str:
             return f"{lines} {task}{section}; add a box to each task, and none to the rest"
         case GuessCause.FINISHED:
             return f"{lines} done, as {names} is; add a box to each task that is open"
+        case GuessCause.SIGNED:
+            return f"{lines} done, by the emoji in front{section}; add a box to each that is open"
         case GuessCause.HEADINGS:
             task = "is read as a task" if is_one else "are read as tasks"
             return (

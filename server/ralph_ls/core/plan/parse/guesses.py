@@ -24,7 +24,7 @@ from ralph_ls.core.plan.parse.headings import (
     is_prose_label,
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
-from ralph_ls.core.plan.parse.lines import begins_like_box, lines_of
+from ralph_ls.core.plan.parse.lines import begins_like_box, find_marks, lines_of
 from ralph_ls.core.plan.parse.non_list_items import (
     TableColumns,
     cells_of,
@@ -112,16 +112,36 @@ def _read_by_guess(
 ) -> dict[GuessCause, list[tuple[int, str]]]:
     """The lines of the tasks that were read by a rule that may be wrong."""
     found: dict[GuessCause, list[tuple[int, str]]] = {}
+    signed = _signed_sections(placed)
     for reading, first, _ in placed:
         text = reading.block.text
         named_only = {item.section for item in reading.block.guessed_headings()}
         for row in reading.guessable():
             is_heading = row.kind is TaskKind.HEADING
             cause = _heading_cause(row, named_only) if is_heading else _cause_of(row, text, context)
+            if cause is GuessCause.LINES and row.section in signed:
+                cause = GuessCause.SIGNED
             if cause is not None:
                 named = _name_of(row, text, cause)
                 found.setdefault(cause, []).append((first + row.line, named))
     return found
+
+
+def _signed_sections(placed: Sequence[PlacedBlock]) -> Collection[HeadingSection]:
+    """The sections whose lines without a box all begin with an emoji for done.
+
+    It may be decoration.
+    """
+    signs: dict[HeadingSection, list[bool]] = defaultdict(list)
+    for reading, _, _ in placed:
+        for row in reading.guessable():
+            if row.kind is TaskKind.ITEM and row.mark is None:
+                line = reading.block.text[row.start : row.end]
+                marks = find_marks(line)
+                words = line if marks is None else line[marks.text :]
+                is_done = row.state is TaskState.DONE
+                signs[row.section].append(is_done and opening_sign(words) is not None)
+    return {section for section, signed in signs.items() if len(signed) > 1 and all(signed)}
 
 
 def _cause_of(row: ParsedRow, text: str, context: PlanContext) -> GuessCause | None:

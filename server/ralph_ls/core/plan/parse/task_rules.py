@@ -263,7 +263,7 @@ def _may_be_task(
 
 
 def _is_beside_boxes(item: PlanItemDraft, context: PlanContext) -> bool:
-    """Whether a line without a box is a task although there are boxes."""
+    """Whether a line without a box is a task in a plan with boxes: by its number, or a tag."""
     section = item.section
     is_asked = section in context.numbered or (
         section.is_for_tasks and not (context.dialect.only_boxes or section.is_order)

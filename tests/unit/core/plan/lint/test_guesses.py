@@ -54,6 +54,20 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="several-sections",
         ),
         pytest.param(
+            "# P\n## So far\n1. ✅ a\n2. ✅ b\n",
+            2,
+            "2 lines without a box are read as done, by the emoji in front (section So far); add a "
+            "box to each that is open",
+            id="an-emoji-in-front-of-each",
+        ),
+        pytest.param(
+            "# P\n## So far\n1. ✅ a\n2. ✅ b\n3. ⏳ c\n",
+            2,
+            "3 lines without a box are read as tasks (section So far); add a box to each task, "
+            "and none to the rest",
+            id="an-emoji-that-says-something",
+        ),
+        pytest.param(
             "## P0 (COMPLETED)\n1. a\n2. b\n",
             1,
             "2 lines without a box are read as done, as P0 (COMPLETED) is; add a box to each task "

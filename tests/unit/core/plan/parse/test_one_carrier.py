@@ -152,6 +152,11 @@ from tests.unit.core.plan.plan_assertions import plan_of, shown
             ["todo Commit 01: Saw", "todo Commit 02: Nail"],
             id="counted-headings",
         ),
+        pytest.param(
+            ("# Roof", "## Commit 01: Saw (M, done)", "- x", "## Commit 02: Nail", "- y"),
+            ["done Commit 01: Saw", "todo Commit 02: Nail"],
+            id="counted-with-a-remark",
+        ),
         pytest.param(("# Roof", "## Commit 01: Saw", "- x"), [], id="counted-once"),
         pytest.param(
             ("# Roof", "## Option 1: Oak", "- x", "## Option 2: Pine", "- y"), [], id="options"
