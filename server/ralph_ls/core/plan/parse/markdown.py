@@ -185,8 +185,7 @@ def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> Pars
     readings, names = source.readings, source.optional_sections
     begins = [0, *accumulate(source.lengths)]
     first = max(bisect_right(begins, max(start - 1, 0), hi=len(readings)) - 1, 0)
-    if first > 0 and not begins_block(text, begins[first]):
-        # The beginning of a block is part of the one before it now.
+    if first > 0 and _may_continue(text, begins[first]):
         first -= 1
     sections: OpenSections = readings[first].block.enter if readings else (open_document(),)
     fresh: list[PlanBlock] = []
@@ -206,6 +205,11 @@ def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> Pars
             sections = block.leave
         last += 1
     return _replace(source, text, fresh, first, last)
+
+
+def _may_continue(text: str, position: int) -> bool:
+    """Whether the beginning of a block may be part of the one before it, after a change."""
+    return text.startswith("#", position) or not begins_block(text, position)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -253,9 +253,20 @@ class _Scan:
         """
         if self.block is not None and self.block.threshold == 0:
             return False
-        if self.takes_boxes and not text.startswith("#", position):
+        if text.startswith("#", position):
+            line = _LINE.match(text, position)
+            if line is not None and self._is_label(line[1], heading_level(line[1])):
+                return False
+        elif self.takes_boxes:
             return False
         return begins_block(text, position)
+
+    def _is_label(self, line: str, level: int) -> bool:
+        """Whether a heading only announces the criteria of the heading above it."""
+        heading = self.heading
+        if heading is None or level <= heading.section.level or not says_state(heading):
+            return False
+        return names_criteria(line[level:].strip(" \t#"))
 
     @property
     def takes_boxes(self) -> bool:
@@ -426,7 +437,10 @@ class _Scan:
     def _take_heading(self, line: MarkdownLine, level: int) -> None:
         """Take a heading; one that is indented into an item is part of that item."""
         self._close_items(line.column)
-        if not self.frames:
+        if self.heading is not None and self._is_label(line.stripped, level):
+            self.heading.takes_criteria = True
+            self.is_for_tasks, self.label = None, ""
+        elif not self.frames:
             title = line.stripped[level:].strip(" \t")
             bare = title.rstrip("#")
             has_closing = not bare or bare.endswith((" ", "\t"))

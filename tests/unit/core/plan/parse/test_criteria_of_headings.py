@@ -153,3 +153,15 @@ def test_its_rows_are_reported_beside_boxes() -> None:
 )
 def test_otherwise_its_boxes_are_tasks(lines: tuple[str, ...]) -> None:
     assert shown(*lines) == ["todo `make look` shows it"]
+
+
+def test_a_heading_may_be_the_label() -> None:
+    lines = ("# Plan", "### Task 1: A", "**Status**: [x] Done", "#### Acceptance criteria",
+             "- [ ] a", "### Task 2: B", "**Status**: [ ] Pending", "#### Verification", "- [ ] b",
+             "- c")  # fmt: skip
+    assert [(task.state.value, task.criteria) for task in plan_of(*lines).tasks] == [
+        ("done", ("a",)),
+        ("todo", ("b", "c")),
+    ]
+    assert shown(*lines, "#### Tasks", "- [ ] d") == ["done Task 1: A", "todo d"]
+    assert shown("## A", "Status: open", "## Verification", "- [ ] b") == ["todo A", "todo b"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ralph_ls.core.plan.edit.task_edits import block_task, tick_task
@@ -65,7 +65,9 @@ def test_no_task_is_invented_where_all_boxes_are_ticked(
     above: list[str], ticked: list[str], between: list[str], below: list[str]
 ) -> None:
     lines = ["# Tasks: Kettle", *above, "## Parts", *ticked, *between, "- [x] Paint", *below]
-    tasks = parse_markdown("\n".join(lines)).plan.tasks
+    text = "\n".join(lines)
+    assume("**Tasks:**\n---" not in text)  # A heading that is named for tasks.
+    tasks = parse_markdown(text).plan.tasks
     assert [task.title for task in tasks if task.state is not TaskState.DONE] == []
 
 

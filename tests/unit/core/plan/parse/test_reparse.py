@@ -31,8 +31,8 @@ plain_lines = st.builds(
 )  # fmt: skip
 other_lines = st.sampled_from(
     ("", "", "  ", "# Plan", "## Tasks", "## Low", "## Notes", "### 1.1 🟡 Part", "```", "~~~",
-     "<!--", "-->", "text", "Status: done", "Criteria:", "| Task | Done |", "|---|---|",
-     "| a | [ ] |", "===")
+     "<!--", "-->", "text", "Status: done", "Criteria:", "#### Criteria", "| Task | Done |",
+     "|---|---|", "| a | [ ] |", "===")
 )  # fmt: skip
 long_plans = st.builds(
     lambda lines, ending, last: ending.join(lines) + last,
@@ -45,7 +45,8 @@ long_plans = st.builds(
 any_plans = st.one_of(long_plans, plan_texts)
 pieces = st.one_of(
     st.sampled_from(("", "\n", "\r", "\r\n", "x", " ", "- [ ] new\n", "\n- [x] new", "#", "# New\n",
-                     "```\n", "\n```\n", "<!--\n", "-->", "~~~\n", "  ", "[", "]", "\ufeff")),
+                     "```\n", "\n```\n", "<!--\n", "-->", "~~~\n", "  ", "[", "]", "\ufeff",
+                     "#### Criteria\n", "ria")),
     long_plans,
 )  # fmt: skip
 
@@ -75,6 +76,9 @@ def test_what_is_counted_is_what_is_read(text: str) -> None:
 @example("# A\n1. [ ] a\n2. b\n# A\n3. c\n", [(19, 4, "")])
 @example("- [ ] a\r- [ ] b", [(8, 0, "\n")])
 @example("- [ ] a\n- [ ] b\n", [(7, 1, "")])
+@example("## A\nStatus: open\n### Crite\n- [ ] b\n", [(27, 0, "ria")])
+@example("## A\nStatus: open\n### Criteria\n- [ ] b\n", [(27, 3, "")])
+@example("## A\nStatus: open\n### Criteria\n- [ ] b\n", [(13, 4, "odd")])
 def test_after_any_change_the_whole_text_is_read(
     text: str, changes: list[tuple[int, int, str]]
 ) -> None:
