@@ -300,7 +300,7 @@ def _class_without_name(heading: PlanItemDraft) -> HeadingClass:
     if heading.is_signed and is_counted:
         return HeadingClass.REMARKED_COUNTED
     if heading.is_signed:
-        return HeadingClass.REMARKED if heading.mark is None else HeadingClass.SIGNED
+        return HeadingClass.REMARKED if heading.is_in_words else HeadingClass.SIGNED
     if has_state(heading):
         return HeadingClass.STATED_COUNTED if is_counted else HeadingClass.STATED
     if may_be_task(heading):

@@ -50,7 +50,6 @@ from ralph_ls.core.plan.parse.section_words import (
     WORK,
 )
 from ralph_ls.core.plan.parse.state_words import (
-    StateRemark,
     closing_remark,
     opening_sign,
     read_state,
@@ -164,17 +163,19 @@ def open_section(
     parent: HeadingSection,
     optional_sections: Sequence[str],
     is_first: bool = False,
-    said: StateRemark | None = None,
+    bare: str | None = None,
+    said: TaskState | None = None,
 ) -> HeadingSection:
     """Open the section of a heading inside its parent (the last heading of a higher level).
 
-    ``said`` is a state in bold at its end, whose marks the title lacks.
+    ``said`` is a state in bold at its end, and ``bare`` the title without it.
 
     Kind, priority and being optional are inherited by sub-headings (docs/rules.md#plans): a
     sub-heading may override them, except that notes stay notes, and that finished tasks stay
     finished whatever priority they had. The title of the document hands none of them down.
     """
-    words = _judge_in(parent, title, _judge_title(title, tuple(optional_sections)), said)
+    bare = title if bare is None else bare
+    words = _judge_in(parent, bare, _judge_title(bare, tuple(optional_sections)), said)
     is_below_title = parent.is_title
     inherited = SectionKind.PLAIN if is_below_title else parent.kind
     is_plain = words.kind is SectionKind.PLAIN
@@ -275,12 +276,11 @@ def _is_of_tasks(title: HeadingSection) -> bool:
 
 
 def _judge_in(
-    parent: HeadingSection, title: str, words: _TitleWords, said: StateRemark | None
+    parent: HeadingSection, title: str, words: _TitleWords, said: TaskState | None
 ) -> _TitleWords:
     """What the words of a heading say below another one, and with a state in bold behind them."""
     if said is not None:
-        is_skipped = said.state is TaskState.SKIPPED
-        is_done = said.state is TaskState.DONE
+        is_skipped, is_done = said is TaskState.SKIPPED, said is TaskState.DONE
         words = words._replace(is_done=is_done, is_optional=words.is_optional or is_skipped)
     is_part = parent.name is HeadingClass.STEP and words.kind is SectionKind.PROSE
     if is_part and _PART.match(title) is not None and _normalise(title) in FEATURES:

@@ -77,6 +77,8 @@ class PlanItemDraft:
     """True for a heading whose state is an emoji in front, and nothing else."""
     is_coloured: bool = False
     """True for a heading whose state is a circle in front, which may be a colour and no more."""
+    is_in_words: bool = False
+    """True for a heading whose state is a word at its end."""
     is_part: bool = False
     """True for a row of a table of the parts of the work: with a column ``Phase``."""
     is_for_tasks: bool | None = None

@@ -205,7 +205,7 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
     begin = line.text.find(title)
     found = _BOX.match(title)
     box, mark, written_state = None, None, None
-    is_signed = is_coloured = False
+    is_signed = is_coloured = is_in_words = False
     if found is not None:
         box, mark = found[2].strip(), found.span(2)
         title = f"{found[1]}{title[found.end() :]}"
@@ -223,7 +223,13 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
     elif (tag := _find_state_tag(title)) is not None:
         mark, written_state = tag
         title = title[: mark[0] - 1].rstrip(" \t*_")
+    elif (remark := bold_remark(title)) is not None:
+        is_signed = section.name in _GUESSED_WITH_WORDS
+        bare = title.rstrip().removesuffix("**")
+        mark, written_state = (bare.rindex("**") + 2, len(bare)), remark.state
+        title, is_in_words = title[: remark.start], True
     elif (remark := _find_remark_in_words(title, section)) is not None:
+        is_in_words = True
         is_signed = section.name in _GUESSED_WITH_WORDS
         written_state, title = remark.state, without_half_bold(title[: remark.start])
     return PlanItemDraft(
@@ -242,6 +248,7 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         written_state=written_state,
         is_signed=is_signed,
         is_coloured=is_coloured,
+        is_in_words=is_in_words,
     )
 
 
@@ -269,8 +276,6 @@ _GUESSED_WITH_WORDS = frozenset({None, HeadingClass.STEP})
 
 def _find_remark_in_words(title: str, section: HeadingSection) -> StateRemark | None:
     """A state in words at the end; where the heading has no name, no ``- next`` or ``: open``."""
-    if (bold := bold_remark(title)) is not None:
-        return bold
     remark = closing_remark(title) if _OPENS_REMARK.search(title) is not None else None
     if remark is not None and has_tag(title):
         return None

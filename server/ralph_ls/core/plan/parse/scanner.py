@@ -158,6 +158,11 @@ _NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 _ANNOUNCING = (":", "：")  # noqa: RUF001
 
 
+def _plain(title: str) -> str:
+    """The title of a heading without comments and marks."""
+    return fold_whitespace(_MARKS.sub("", strip_comments(title)))
+
+
 def _is_among_tasks(heading: PlanItemDraft) -> bool:
     around = heading.section.parent
     return around is not None and around.kind is SectionKind.TASKS and not around.is_title
@@ -576,13 +581,15 @@ class _Scan:
         is_first = len(self.sections) == 1
         while self.sections[-1].level >= level:
             self.sections.pop()
+        said = bold_remark(title) if "**" in title else None
         section = open_section(
-            fold_whitespace(_MARKS.sub("", strip_comments(title))),
+            _plain(title),
             level,
             parent=self.sections[-1],
             optional_sections=self.optional_sections,
             is_first=is_first,
-            said=bold_remark(title) if "**" in title else None,
+            bare=None if said is None else _plain(title[: said.start]),
+            said=None if said is None else said.state,
         )
         self.sections.append(section)
 

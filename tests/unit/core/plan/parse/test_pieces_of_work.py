@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ralph_ls.core.plan.edit.task_edits import tick_task, untick_task
 from ralph_ls.core.plan.model import GuessCause
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from tests.unit.core.plan.plan_assertions import plan_of, shown
@@ -197,7 +198,7 @@ def test_what_is_later_is_optional() -> None:
 
 
 def test_a_section_that_a_state_in_bold_defers_is_optional() -> None:
-    assert plan_of("# P", "## Phase 1 **DEFERRED**", "1. Saw").tasks[0].optional
+    assert plan_of("# P", "## Tasks **DEFERRED**", "- Saw").tasks[0].optional
 
 
 def test_findings_and_parts_that_are_there_are_reported() -> None:
@@ -267,3 +268,27 @@ def test_tables_of_phases_are_reported_beside_boxes(
     guesses = parse_markdown(text, optional_sections=("later",)).guesses
     found = [one.lines for one in guesses if one.cause is GuessCause.UNREAD_ROWS]
     assert found == ([rows] if rows else [])
+
+
+@pytest.mark.parametrize(
+    ("heading", "ticked"),
+    [
+        pytest.param("## Step 1: Saw **IN PROGRESS**", "## Step 1: Saw **DONE**", id="capitals"),
+        pytest.param("## Phase 1 **In progress**", "## Phase 1 **Done**", id="a-phase"),
+    ],
+)
+def test_a_state_in_bold_is_written_where_it_is(heading: str, ticked: str) -> None:
+    text = f"# P\n{heading}\nWide.\n## Step 2: Nail\n"
+    first = parse_markdown(text).plan.tasks[0].id
+    done = tick_task(text, first)
+    assert done == text.replace(heading, ticked)
+    assert [task.state for task in parse_markdown(untick_task(done, first)).plan.tasks] == [
+        "todo",
+        "todo",
+    ]
+
+
+def test_a_task_below_in_progress_can_be_ticked() -> None:
+    text = "# P\n## In progress\n- Saw\n- Nail\n"
+    ticked = parse_markdown(tick_task(text, parse_markdown(text).plan.tasks[0].id)).plan
+    assert [task.state for task in ticked.tasks] == ["done", "inProgress"]
