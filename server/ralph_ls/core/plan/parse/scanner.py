@@ -253,13 +253,14 @@ class _Scan:
         """
         if self.block is not None and self.block.threshold == 0:
             return False
-        if text.startswith("#", position):
-            line = _LINE.match(text, position)
-            if line is not None and self._is_label(line[1], heading_level(line[1])):
-                return False
-        elif self.takes_boxes:
+        if not begins_block(text, position):
             return False
-        return begins_block(text, position)
+        if self.heading is None:
+            return True
+        if not text.startswith("#", position):
+            return not self.takes_boxes
+        line = _LINE.match(text, position)
+        return line is None or not self._is_label(line[1], heading_level(line[1]))
 
     def _is_label(self, line: str, level: int) -> bool:
         """Whether a heading only announces the criteria of the heading above it."""
