@@ -24,7 +24,7 @@ def test_work_that_was_checked_is_done(words: str) -> None:
     assert shown("## Phase 1 — Parse", f"Status: {words}") == ["done Phase 1 — Parse"]
 
 
-@pytest.mark.parametrize("words", ["not verified", "[ ] some day", "nicht geprüft"])
+@pytest.mark.parametrize("words", ["not verified", "[ ] some day", "nicht geprüft", "⏳ 待處理"])
 def test_what_is_to_be_checked_is_open(words: str) -> None:
     assert shown("## Phase 1 — Parse", f"Status: {words}") == ["todo Phase 1 — Parse"]
     assert problems_of(f"## Phase 1 — Parse\nStatus: {words}") == []
