@@ -291,7 +291,9 @@ def test_the_log_takes_what_leaves_the_plan_and_loses_nothing(text: str, log: st
     n_gone = len(plan.tasks) - len(left.tasks)
     assert (n_gone > 0) == bool(moved.ids)
     rest = iter(moved.log)
-    assert all(character in rest for character in log), "the old log is still there, in order"
+    # Of a log that is only white space nothing has to stay.
+    kept = log if log.strip() else ""
+    assert all(character in rest for character in kept), "the old log is still there, in order"
     assert moved.plan.startswith("\ufeff") == text.startswith("\ufeff")
     # What could not go along does not go now.
     found.clear()
