@@ -172,7 +172,8 @@ def open_section(
 
     Kind, priority and being optional are inherited by sub-headings (docs/rules.md#plans): a
     sub-heading may override them, except that notes stay notes, and that finished tasks stay
-    finished whatever priority they had. The title of the document hands none of them down.
+    finished whatever priority they had, and that the parts of a phase have none: phases are done in
+    their order. The title of the document hands none of them down.
     """
     bare = title if bare is None else bare
     words = _judge_in(parent, bare, _judge_title(bare, tuple(optional_sections)), said)
@@ -191,7 +192,7 @@ def open_section(
         title=title,
         level=level,
         kind=kind,
-        priority=words.priority or (None if is_below_title else parent.priority),
+        priority=words.priority if is_below_title else _priority_below(parent, words.priority),
         optional=words.is_optional or (parent.optional and not is_below_title),
         may_be_task=is_plain
         and (level > 1 or (name is not None and not is_title))
@@ -219,6 +220,16 @@ def open_section(
         is_order=words.is_order or (parent.is_order and not is_below_title),
         name=name,
     )
+
+
+def _priority_below(parent: HeadingSection, priority: Priority | None) -> Priority | None:
+    """The priority in a section: its own or that around it, none in a phase."""
+    around: HeadingSection | None = parent
+    while around is not None:
+        if around.name is HeadingClass.STEP:
+            return None
+        around = around.parent
+    return priority or parent.priority
 
 
 def is_backlog(section: HeadingSection) -> bool:
@@ -329,8 +340,10 @@ def is_by_priority(section: HeadingSection) -> bool:
     """Whether items are tasks there only because a heading gives a priority: ``## P0``."""
     while section.parent is not None and not section.is_named:
         section = section.parent
-    is_for_work = WORK.search(section.title) is not None or holds_tasks(section.title)
-    return section.priority is not None and not is_for_work
+    if WORK.search(section.title) is not None or holds_tasks(section.title):
+        return False
+    words = _normalise(section.title)
+    return section.priority is not None or _read_priority(section.title, words) is not None
 
 
 def names_criteria(label: str) -> bool:

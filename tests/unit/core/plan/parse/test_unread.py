@@ -488,6 +488,16 @@ def test_phases_are_done_in_their_order() -> None:
     assert next_task(plan) == plan.tasks[0]
 
 
+def test_a_priority_inside_of_a_phase_does_not_overtake_an_earlier_phase() -> None:
+    plan = plan_of(
+        "# Roof", "## Phase 1: Beam", "- [ ] a", "## Phase 2: Tiles", "### Ridge (High Priority)",
+        "- [ ] b", "#### Nails", "- [ ] c", "- [ ] [P0] d", "## High Priority", "- [ ] e",
+    )  # fmt: skip
+    assert [task.priority for task in plan.tasks] == [None, None, None, "P0", "P0"]
+    listed = parse_markdown("# Roof\n## Phase 1: Beam\n### P0 - Saw\n- a\n- b\n")
+    assert [guess.cause.name for guess in listed.guesses] == ["LINES"]
+
+
 def test_a_tilde_between_numbers_is_no_strike() -> None:
     assert plan_of("## Weeks 6~7, ~~8~~", "- [ ] a").tasks[0].section == "Weeks 6~7, 8"
 
