@@ -402,9 +402,9 @@ _OPTIONAL = ("optional", "future", "later")
 _LONGEST_HEADING_JUDGED = 200
 _MARKS = str.maketrans("", "", "*`~")
 _FULL_WIDTH = str.maketrans({"\uff08": "(", "\uff3b": "[", "\uff1a": ":"})
-_NUMBERING = re.compile(
-    r"(?:phase |step )?\d+(?:\.\d+)*[.):]?\s+|[一二三四五六七八九十]+[、.．]\s*"  # noqa: RUF001
-)
+_CHAPTER = re.compile(r"\W*[一二三四五六七八九十]+[、.．]\s*")  # noqa: RUF001
+"""A number in front of a heading in Chinese or Japanese: ``三、``."""
+_NUMBERING = re.compile(rf"(?:phase |step )?\d+(?:\.\d+)*[.):]?\s+|{_CHAPTER.pattern}")
 _SEPARATORS = re.compile(r":| [-\u2013\u2014|/] ")
 _ASIDE = re.compile(r":| (?:--?|\u2013) | ?\u2014 ?")
 _LIST = re.compile(r" *(?:[/|,;:&+\u2014]| (?:--?|\u2013) |\b(?:and|or)\b) *")
@@ -522,6 +522,7 @@ def _read_name(title: str) -> HeadingClass | None:
         bare = bare[tag.end() :]
     if _TICKET.match(bare) is not None and _NO_TICKET.match(bare) is None:
         return HeadingClass.TASK
+    bare = bare[numbered.end() :] if (numbered := _CHAPTER.match(bare)) is not None else bare
     words = bare.lower()
     if TASK_NAME.match(words) is not None:
         return HeadingClass.TASK

@@ -498,6 +498,14 @@ def test_a_priority_inside_of_a_phase_does_not_overtake_an_earlier_phase() -> No
     assert [guess.cause.name for guess in listed.guesses] == ["LINES"]
 
 
+def test_a_phase_may_have_the_number_of_a_chapter_in_front() -> None:
+    plan = plan_of(
+        "# 计划", "## 三、Phase 1: 路由", "### 3.1 前端", "- a", "## 四、Phase 2: 模型",
+        "### 4.1 后端", "- b",
+    )  # fmt: skip
+    assert [task.title for task in plan.tasks] == ["3.1 前端", "4.1 后端"]
+
+
 def test_a_tilde_between_numbers_is_no_strike() -> None:
     assert plan_of("## Weeks 6~7, ~~8~~", "- [ ] a").tasks[0].section == "Weeks 6~7, 8"
 
