@@ -22,6 +22,7 @@ from ralph_ls.core.plan.parse.headings import (
     is_by_priority,
     is_legend,
     is_prose_label,
+    with_parents,
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import begins_like_box, find_marks, lines_of
@@ -77,18 +78,18 @@ def find_guesses(placed: Sequence[PlacedBlock], context: PlanContext) -> tuple[P
     headings = list(_unread_headings(placed, listed, work))
     found[GuessCause.UNREAD_HEADINGS] = [(line, section.title) for line, section in headings]
     reported = {section for _, section in headings}
-    first: dict[GuessCause, set[str]] = defaultdict(set)
+    of_work: dict[GuessCause, set[str]] = defaultdict(set)
     for one in unread:
         if _is_of_work(one.section):
-            first[one.cause].add(one.section.title)
+            of_work[one.cause].add(one.section.title)
     for one in unread:
-        if one.cause is not GuessCause.PROSE or reported.isdisjoint(_with_parents(one.section)):
+        if one.cause is not GuessCause.PROSE or reported.isdisjoint(with_parents(one.section)):
             found.setdefault(one.cause, []).append((one.line, one.section.title))
     return tuple(
         PlanGuess(
             cause=cause,
             lines=tuple(line for line, _ in places),
-            names=tuple(sorted(_names_in(places), key=lambda name: name not in first[cause])),
+            names=tuple(sorted(_names_in(places), key=lambda name: name not in of_work[cause])),
         )
         for cause, places in found.items()
         if places
@@ -248,7 +249,7 @@ class _Work(NamedTuple):
         By the words or the state of its heading, or of one around it without a task, or because
         headings like it have tasks.
         """
-        for one in _with_parents(section):
+        for one in with_parents(section):
             is_top = one.level == 0 or one.is_title
             if one in self.occupied and not (is_top and one is section):
                 return False
@@ -262,13 +263,13 @@ class _Work(NamedTuple):
         """Whether a line is about a task or a heading that is read, or in what describes one."""
         if self.tasks.fit(item.text) or self.headings.fit(item.text):
             return True
-        around = _with_parents(item.section)
+        around = with_parents(item.section)
         is_part = any(one.level and self.tasks.fit(one.title) for one in around)
         return is_part or self.is_described(item.section)
 
     def is_described(self, section: HeadingSection) -> bool:
         """Whether what is in a section describes a heading that is a task."""
-        return not self.context.headings.isdisjoint(_with_parents(section))
+        return not self.context.headings.isdisjoint(with_parents(section))
 
     def has_chapters(self, section: HeadingSection | None) -> bool:
         """Whether the headings directly below this one, which has no task, may be tasks."""
@@ -289,7 +290,7 @@ class _Work(NamedTuple):
 
 def _find_work(placed: Sequence[PlacedBlock], context: PlanContext) -> _Work:
     direct = {section for reading, _, _ in placed for section in reading.occupied()}
-    occupied = {one for section in context.headings | direct for one in _with_parents(section)}
+    occupied = {one for section in context.headings | direct for one in with_parents(section)}
     shapes = {(section.level, _shape_of(section.title)) for section in occupied}
     is_open = any(
         state not in SETTLED_STATES for reading, _, _ in placed for state, _ in reading.tally
@@ -328,7 +329,7 @@ def _unread_headings(
     if context.dialect.only_boxes:
         return
     for section in listed:
-        occupied.update(_with_parents(section))
+        occupied.update(with_parents(section))
     unread: list[PlacedSection] = []
     for reading, first, _ in reversed(placed):
         for item in reversed(tuple(reading.block.named_headings(with_signs=context.has_signs))):
@@ -337,7 +338,7 @@ def _unread_headings(
             is_in_table = context.has_stated_steps and section.name is HeadingClass.STEP
             if is_list and section not in occupied and not (section.is_done or is_in_table):
                 unread.append((first + item.line, section))
-                occupied.update(_with_parents(section))
+                occupied.update(with_parents(section))
     unread += _unread_chapters(placed, occupied, work)
     yield from sorted(unread, key=itemgetter(0))
 
@@ -510,7 +511,7 @@ def _is_settled(text: str) -> bool:
 
 def _is_prose(section: HeadingSection) -> bool:
     return any(
-        one.kind in _NO_TASKS or one.is_done or one.has_criteria for one in _with_parents(section)
+        one.kind in _NO_TASKS or one.is_done or one.has_criteria for one in with_parents(section)
     )
 
 
@@ -556,7 +557,7 @@ def _may_hold_tasks(section: HeadingSection, context: PlanContext) -> bool:
     if not is_chapter or section.kind not in {SectionKind.PLAIN, SectionKind.TASKS}:
         return False
     is_named = section.name is not None or section.is_for_tasks or section.holds_steps
-    around = set(_with_parents(section))
+    around = set(with_parents(section))
     is_how = any(one.name is HeadingClass.TASK for one in around) or bool(around & context.headings)
     return (is_named or context.has_criteria) and not is_how
 
@@ -630,9 +631,3 @@ def _numbered_beside(
         if section.parent is not None and section.parent.level and not section.parent.is_title
     }
     return frozenset(finished), frozenset(beside)
-
-
-def _with_parents(section: HeadingSection | None) -> Iterator[HeadingSection]:
-    while section is not None:
-        yield section
-        section = section.parent

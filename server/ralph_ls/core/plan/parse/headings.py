@@ -164,11 +164,11 @@ def open_section(
     optional_sections: Sequence[str],
     is_first: bool = False,
     bare: str | None = None,
-    said: TaskState | None = None,
+    bold_state: TaskState | None = None,
 ) -> HeadingSection:
     """Open the section of a heading inside its parent (the last heading of a higher level).
 
-    ``said`` is a state in bold at its end, and ``bare`` the title without it.
+    ``bold_state`` is a state in bold at its end, and ``bare`` the title without it.
 
     Kind, priority and being optional are inherited by sub-headings (docs/rules.md#plans): a
     sub-heading may override them, except that notes stay notes, and that finished tasks stay
@@ -176,7 +176,7 @@ def open_section(
     their order. The title of the document hands none of them down.
     """
     bare = title if bare is None else bare
-    words = _judge_in(parent, bare, _judge_title(bare, tuple(optional_sections)), said)
+    words = _judge_in(parent, bare, _judge_title(bare, tuple(optional_sections)), bold_state)
     is_below_title = parent.is_title
     inherited = SectionKind.PLAIN if is_below_title else parent.kind
     is_plain = words.kind is SectionKind.PLAIN
@@ -222,13 +222,17 @@ def open_section(
     )
 
 
+def with_parents(section: HeadingSection | None) -> Iterator[HeadingSection]:
+    """The section and those around it, from the inside out."""
+    while section is not None:
+        yield section
+        section = section.parent
+
+
 def _priority_below(parent: HeadingSection, priority: Priority | None) -> Priority | None:
     """The priority in a section: its own or that around it, none in a phase."""
-    around: HeadingSection | None = parent
-    while around is not None:
-        if around.name is HeadingClass.STEP:
-            return None
-        around = around.parent
+    if any(around.name is HeadingClass.STEP for around in with_parents(parent)):
+        return None
     return priority or parent.priority
 
 
@@ -287,11 +291,11 @@ def _is_of_tasks(title: HeadingSection) -> bool:
 
 
 def _judge_in(
-    parent: HeadingSection, title: str, words: _TitleWords, said: TaskState | None
+    parent: HeadingSection, title: str, words: _TitleWords, bold_state: TaskState | None
 ) -> _TitleWords:
     """What the words of a heading say below another one, and with a state in bold behind them."""
-    if said is not None:
-        is_skipped, is_done = said is TaskState.SKIPPED, said is TaskState.DONE
+    if bold_state is not None:
+        is_skipped, is_done = bold_state is TaskState.SKIPPED, bold_state is TaskState.DONE
         words = words._replace(is_done=is_done, is_optional=words.is_optional or is_skipped)
     is_part = parent.name is HeadingClass.STEP and words.kind is SectionKind.PROSE
     if is_part and _PART.match(title) is not None and _normalise(title) in FEATURES:

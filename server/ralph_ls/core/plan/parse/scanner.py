@@ -399,7 +399,7 @@ class _Scan:
         if marks.box is not None:
             self.frames[-1].is_optional = star_length(line.text, marks.box) > 0
         if len(self.frames) == 1:
-            self._tell_heading(text, self.frames[0])
+            self._add_to_heading(text, self.frames[0])
         if box is None and opens_block(text):
             self._open_block(line, text, content)
         elif text or box is not None:
@@ -456,7 +456,7 @@ class _Scan:
         self.heading = heading_item(line, title, self.sections[-1])
         self.items.append(self.heading)
 
-    def _tell_heading(self, text: str, item: PlanItemDraft) -> None:
+    def _add_to_heading(self, text: str, item: PlanItemDraft) -> None:
         """Update the heading with an item directly below it."""
         if item.box is None:
             self._update_heading(text, item)
@@ -582,15 +582,15 @@ class _Scan:
         is_first = len(self.sections) == 1
         while self.sections[-1].level >= level:
             self.sections.pop()
-        said = bold_remark(title) if "**" in title else None
+        remark = bold_remark(title) if "**" in title else None
         section = open_section(
             _plain(title),
             level,
             parent=self.sections[-1],
             optional_sections=self.optional_sections,
             is_first=is_first,
-            bare=None if said is None else _plain(title[: said.start]),
-            said=None if said is None else said.state,
+            bare=None if remark is None else _plain(title[: remark.start]),
+            bold_state=None if remark is None else remark.state,
         )
         self.sections.append(section)
 

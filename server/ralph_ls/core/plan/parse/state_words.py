@@ -61,7 +61,7 @@ def has_ornament(heading: str) -> bool:
 def opening_remark(text: str) -> tuple[TaskState, int] | None:
     """Find ``Done: …`` at the beginning of an item: the state, and where its text begins."""
     found = _OPENING.match(text)
-    if found is None or _only_words().fullmatch(_fold(found[1])) is None:
+    if found is None or not _is_only_words(found[1]):
         return None
     state = read_state(found[1])
     return None if state is None or state is TaskState.TODO else (state, found.end())
@@ -84,7 +84,7 @@ def closing_remark(text: str) -> StateRemark | None:
     if (bold := _BOLD_THEN_SIGN.match(text)) is not None and not is_of_one_stage(text):
         return StateRemark(bold.end(1), _STATE_OF_SIGN[bold[2]])
     bold = _BOLD_THEN_WORD.match(text)
-    if bold is not None and _only_words().fullmatch(_fold(bold[2])) is not None:
+    if bold is not None and _is_only_words(bold[2]):
         state = read_state(bold[2])
         return None if state is None else StateRemark(bold.end(1), state)
     skipped = max(len(text) - _LONGEST_REMARK, 0)
@@ -111,7 +111,7 @@ def bold_remark(heading: str) -> StateRemark | None:
 def _remark_before(text: str, end: int) -> StateRemark | None:
     """``Parser — DONE (PR 4)``: a state with a note in brackets behind it."""
     found = _BEFORE_NOTE.search(text, max(end - _LONGEST_PART, 0), end)
-    if found is None or _only_words().fullmatch(_fold(found[1])) is None:
+    if found is None or not _is_only_words(found[1]):
         return None
     state = read_state(found[1])
     return None if state is TaskState.TODO or state is None else StateRemark(found.start(), state)
@@ -122,7 +122,7 @@ def _state_behind(words: str) -> TaskState | None:
     bare = _DETAIL.sub("", words)
     if _DONE_BEHIND.search(bare) is not None:
         return TaskState.DONE
-    if _words().match(_fold(bare)) is not None and _only_words().fullmatch(_fold(bare)) is None:
+    if _words().match(_fold(bare)) is not None and not _is_only_words(bare):
         return None
     if _read_word(bare) is None and _SIGN_AT_EDGE.search(bare.strip()) is None:
         return None

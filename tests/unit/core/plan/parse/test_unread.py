@@ -394,7 +394,7 @@ def test_a_list_that_says_it_is_empty_is_not_reported(word: str) -> None:
             id="a-state-in-words-beside-phases-with-states",
         ),
         pytest.param(
-            ("# Roof", "## As it is", "- ❌ leaks", "- ✅ stands", "## Task 1: Saw", "x"),
+            ("# Roof", "## Condition", "- ❌ leaks", "- ✅ bears snow", "## Task 1: Saw", "x"),
             ["todo Task 1: Saw"],
             id="pros-and-cons-beside-tasks",
         ),
