@@ -274,7 +274,7 @@ def files(draw: st.DrawFn) -> Any:
         for _ in range(draw(st.integers(0 if flag else 1, 3))):
             done = draw(st.booleans())
             name = f"S{next(numbers)}"
-            state = {} if flag is None else {flag: done}
+            state: dict[str, object] = {} if flag is None else {flag: done}
             if flag == "status":
                 state = {flag: "done" if done else "todo"}
             found[name] = {"id": name, draw(st.sampled_from(["title", "name"])): name, **state}

@@ -149,18 +149,19 @@ def _has_list(member: JsonMember, stories: StoryFile) -> bool:
 
 def _frame(stories: StoryFile) -> object:
     """The file without its stories and without the fields of the objects that have them."""
-    lists = {one.node.start: one.node for one in stories.lists}
+    lists = {(one.node.start, one.node.end) for one in stories.lists}
     owners = {node.start for node in _owners(stories)}
 
     def bare(node: JsonNode) -> object:
-        if lists.get(node.start) == node:
+        if (node.start, node.end) in lists:
             return node.members is None
-        if node.start in owners:
-            members = (one for one in node.members or () if _has_list(one, stories))
-            return {member.key: bare(member.node) for member in members}
-        if node.members is not None:
-            return {member.key: bare(member.node) for member in node.members}
-        return value_of(node) if node.items is None else [bare(item) for item in node.items]
+        if node.items is not None:
+            return [bare(item) for item in node.items]
+        return {
+            member.key: bare(member.node)
+            for member in node.members or ()
+            if node.start not in owners or _has_list(member, stories)
+        } or value_of(node)
 
     return bare(stories.root)
 

@@ -62,30 +62,39 @@ def find_lists(root: JsonNode) -> FoundLists:
         return FoundLists(lists=(StoryList(root),))
     flat = _flat_list(root)
     groups = _groups_of(root, flat)
-    guessed: list[Path] = []
-    if flat is not None and (flat.path[0] == LISTS[0] or _has_states(flat)):
-        lists = [flat]
-    else:
-        found = _named_with_states(groups)
-        if not found and flat is None:
-            guessed = _mostly_with_states(groups)
-            found = guessed if len(guessed) == 1 else _named(groups)
-        lists = [one for path in found for one in groups[path].lists]
-        if not lists and flat is not None:
-            lists = [flat]
+    lists, is_guess = _choose(groups, flat)
+    if not lists:
+        return FoundLists(others=_sizes(groups, list(groups)))
     taken = {one.path for one in lists}
-    is_guess = bool(taken) and taken == set(guessed)
-    unread = [path for path in groups if not _is_inside(path, taken) and path not in taken]
-    return FoundLists(
-        lists=tuple(sorted(lists, key=lambda one: one.node.start)),
-        is_guess=is_guess,
-        unread=tuple(
-            (path, groups[path].n_objects)
-            for path in (unread if lists else ())
-            if path[-1] not in _GROUPS and groups[path].is_like_stories(with_states=not is_guess)
-        ),
-        others=() if lists else tuple((path, one.n_objects) for path, one in groups.items()),
-    )
+    unread = [
+        path
+        for path, group in groups.items()
+        if path not in taken
+        and path[-1] not in _GROUPS
+        and not _is_inside(path, taken)
+        and group.is_like_stories(with_states=not is_guess)
+    ]
+    in_order = sorted(lists, key=lambda one: one.node.start)
+    return FoundLists(lists=tuple(in_order), is_guess=is_guess, unread=_sizes(groups, unread))
+
+
+def _choose(
+    groups: Mapping[Path, _Group], flat: StoryList | None
+) -> tuple[Sequence[StoryList], bool]:
+    """The lists of stories, and whether that is a guess."""
+    if flat is not None and (flat.path[0] == LISTS[0] or _has_states(flat)):
+        return [flat], False
+    found = _named_with_states(groups)
+    if flat is not None and not found:
+        return [flat], False
+    guessed = [] if found else _mostly_with_states(groups)
+    is_guess = len(guessed) == 1
+    chosen = found or (guessed if is_guess else _named(groups))
+    return [one for path in chosen for one in groups[path].lists], is_guess
+
+
+def _sizes(groups: Mapping[Path, _Group], paths: Sequence[Path]) -> tuple[tuple[Path, int], ...]:
+    return tuple((path, groups[path].n_objects) for path in paths)
 
 
 def places_of(lists: Sequence[StoryList]) -> dict[tuple[Path, str, int], int]:
@@ -169,16 +178,22 @@ def _lists_in(place: StoryList, passed_over: JsonNode | None, depth: int) -> Ite
         if node is passed_over:
             continue
         inner = StoryList(node, path, place.node, place.section, place.held)
-        if node.items is None and not _is_by_id(member):
+        if node.items is not None or _is_by_id(member):
+            yield inner
+            groups = _objects_of(inner)
+        else:
             section = place.section or _name_of(node, member.key)
-            yield from _lists_in(inner._replace(section=section), passed_over, depth + 1)
-            continue
-        yield inner
-        keys = [one.key for one in node.members or ()]
-        for nth, value in enumerate(values_of(node)):
-            name = _name_of(value, keys[nth] if keys else f"{member.key} {nth + 1}")
-            group = StoryList(value, path, None, name, place.held or _held(value))
+            groups = iter([inner._replace(section=section)])
+        for group in groups:
             yield from _lists_in(group, passed_over, depth + 1)
+
+
+def _objects_of(one: StoryList) -> Iterator[StoryList]:
+    """The objects of a list as places of lists, each with its name."""
+    keys = [member.key for member in one.node.members or ()]
+    for nth, value in enumerate(values_of(one.node)):
+        name = _name_of(value, keys[nth] if keys else f"{one.path[-1]} {nth + 1}")
+        yield StoryList(value, one.path, None, name, one.held or _held(value))
 
 
 def _is_by_id(member: JsonMember) -> bool:

@@ -98,7 +98,7 @@ def check_missing(stories: StoryFile, *, skip_review: bool = False) -> tuple[Sto
         if is_unknown_status(story.fields.get(PASSES)):
             word = fold_whitespace(str(story.fields[PASSES].node.scalar))
             message = (
-                f"“{word}” is no known state, so {story.id} is read as open; write open, in "
+                f"“{word}” is not a known state, so {story.id} is read as open; write open, in "
                 "progress, done, blocked or skipped"
             )
             found.append(_at(story, "story-status-unknown", message, PASSES))
