@@ -22,6 +22,8 @@ GUESSES = {
     CheckCode.DONE_WITHOUT_TICK,
     CheckCode.LINES_READ_AS_PROSE,
     CheckCode.TABLE_READ_BY_COLUMN,
+    CheckCode.OPEN_UNDER_COMPLETED,
+    CheckCode.TICKED_UNDER_OPEN,
 }
 TABLE = "| Task | Status |\n|---|---|\n| a | Done |\n| b | blocked |\n"
 
@@ -169,6 +171,51 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="done-without-a-tick",
         ),
         pytest.param(
+            "# P\n## A (DONE)\n### B\n- [ ] c\n- [x] d\n  - [ ] e\n### F\n- [ ]* g\n## H\n"
+            "**Status:** done\n\n- [ ] i\n## J [x]\n- [ ] k\n",
+            3,
+            "4 open tasks are below headings that are done (A (DONE), H, J [x]); tick them, or "
+            "change the heading",
+            id="open-boxes-below-done",
+        ),
+        pytest.param(
+            "## A [DONE]\n- [ ] c\n## B ✅ done when:\n- [ ] d\n## ✅ C\n- [ ] e\n",
+            1,
+            "1 open task is below a heading that is done (A [DONE]); tick it, or change the "
+            "heading",
+            id="an-open-box-below-done",
+        ),
+        pytest.param(
+            "## A [IN PROGRESS]\n- [x] a\n## B (in progress)\n- [x] b\n- [ ] c\n"
+            "## [ ] D\n### E\n- [x] e\n",
+            0,
+            "2 headings are not done (A [IN PROGRESS], [ ] D), and everything below them is; "
+            "change the heading, or add what is missing",
+            id="ticked-boxes-below-open",
+        ),
+        pytest.param(
+            "## ~~A~~\n- [x] a\n## B (blocked)\n- [x] b\n",
+            2,
+            "1 heading is not done (B (blocked)), and everything below it is; change the heading, "
+            "or add what is missing",
+            id="a-ticked-box-below-open",
+        ),
+        pytest.param(
+            "# P\n\n## 1. a\n\ntext\n\n## 2. b\n\ntext\n\n## 3. Summary\n",
+            2,
+            "2 headings look like tasks and are not read (1. a, 2. b); add a box to each, as in: "
+            "### [ ] …",
+            id="numbered-chapters-and-nothing-else",
+        ),
+        pytest.param(
+            "# P\n## To do\n### 1. Overview\n### 2. a [DONE]\n### 3. Dependencies\n"
+            "### 4. b [WIP]\n### 5. Summary\n",
+            4,
+            "1 heading looks like a task and is not read (3. Dependencies); add a box to each, as "
+            "in: ### [ ] …",
+            id="prose-by-name-between-tasks",
+        ),
+        pytest.param(
             TABLE,
             2,
             "2 rows are read from a table by the column Status; write boxes there to be sure",
@@ -186,7 +233,7 @@ def test_a_cause_is_reported_once_with_a_count(text: str, line: int, message: st
     [
         pytest.param("- [ ] a\n", id="boxes"),
         pytest.param("## To do\n- a\n## P0\n1. b\n## Completed\n- c\n", id="named-sections"),
-        pytest.param("## Part 🟡\n### Task 2 ✅\n", id="headings-with-states"),
+        pytest.param("## Part ✅\n### Task 2 ✅\n", id="headings-with-states"),
         pytest.param("| Task | Done |\n|---|---|\n| a | [x] |\n", id="boxes-in-a-table"),
         pytest.param("## Issues Discovered\n- [BUG] a\n", id="bugs"),
         pytest.param("## P0 (COMPLETED)\n1. ✅ a\n", id="states-below-a-finished-heading"),
