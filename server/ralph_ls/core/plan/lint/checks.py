@@ -226,7 +226,6 @@ _BOX_EACH = "add a box to each that is a task"
 _WITHOUT_FIX = frozenset(
     {
         GuessCause.UNREAD_ROWS,
-        GuessCause.UNREAD_BOXES,
         GuessCause.PROSE,
         GuessCause.OPEN_BELOW_DONE,
         GuessCause.DONE_BELOW_OPEN,

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from ralph_ls.core.plan.lint.checks import check_markdown
 from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
-from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark
+from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark, QuickFix
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from tests.unit.core.plan.plan_assertions import plan_texts
 
@@ -262,13 +262,23 @@ def test_what_the_plan_says_is_no_guess(text: str) -> None:
         ),
         pytest.param(TABLE, TABLE.replace("Done", "[x]").replace("blocked", "[!]"), id="table"),
         pytest.param("## P0 ✅\n1. a", "## P0 ✅\n1. [x] a", id="done"),
+        pytest.param(
+            "Roof:\n☐ nail it\n\n> - [ ] wax it\n\n    • [ ] saw it\n> > 3. ( ) dry it",
+            "Roof:\n- [ ] nail it\n\n- [ ] wax it\n\n- [ ] saw it\n- [ ] dry it",
+            id="boxes-in-no-list",
+        ),
+        pytest.param("\t☐ nail it", "- [ ] nail it", id="a-box-in-no-list"),
     ],
 )
 def test_the_edit_adds_boxes(text: str, fixed: str) -> None:
     (remark,) = guesses_in(text)
     edit = quick_fix_edit(remark, text)
     assert edit is not None
-    assert edit.title in {"Add a box to this task", "Add a box to each of these tasks"}
+    title = "Write {}" if remark.code is CheckCode.BOX_NOT_READ else "Add a box to {}"
+    assert edit.title in {
+        title.format(words)
+        for words in ("this task", "each of these tasks", "this as a task", "these as tasks")
+    }
     assert edit.apply(text) == fixed
     assert guesses_in(fixed) == []
 
@@ -283,10 +293,19 @@ def test_an_edit_keeps_every_state(text: str) -> None:
     before = sorted(task.state for task in parse_markdown(text).plan.tasks)
     for remark in guesses_in(text):
         edit = quick_fix_edit(remark, text)
-        unread = {CheckCode.HEADINGS_NOT_READ, CheckCode.LINES_NOT_READ}
-        if edit is not None and remark.code not in unread:
+        unread = {CheckCode.HEADINGS_NOT_READ, CheckCode.LINES_NOT_READ, CheckCode.BOX_NOT_READ}
+        is_added = remark.repair is QuickFix.ADD_BOXES and remark.code not in unread
+        if edit is not None and is_added:
             after = parse_markdown(edit.apply(text)).plan.tasks
             assert sorted(task.state for task in after) == before
+
+
+def test_a_heading_that_contradicts_its_tasks_gives_them_no_second_box() -> None:
+    text = "## A (DONE)\n- [ ] b\n### Next steps\n1. c\n"
+    (_, remark) = guesses_in(text)
+    edit = quick_fix_edit(remark, text)
+    assert edit is not None
+    assert edit.apply(text) == text.replace("1. c", "1. [x] c")
 
 
 def test_a_tag_in_the_place_of_a_box_is_no_guess() -> None:
