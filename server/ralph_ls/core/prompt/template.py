@@ -265,6 +265,7 @@ _WRITTEN_BY_OTHERS = (
     "request does not need."
 )
 
+
 def _task(context: PromptContext) -> str:
     if context.mode is Mode.PLAN:
         what = (
