@@ -208,6 +208,10 @@ class GuessCause(Enum):
     """Numbered lines, lines with a state and boxes are read as prose."""
     TABLE = auto()
     """Rows are read as tasks by a column for states."""
+    OPEN_BELOW_DONE = auto()
+    """Tasks are open below headings that say that they are done."""
+    DONE_BELOW_OPEN = auto()
+    """Headings say that they are not done, and everything below them is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

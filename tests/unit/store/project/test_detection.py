@@ -41,6 +41,8 @@ class TestWhatFits:
             (("IMPLEMENTATION_PLAN.md",), ["spec"]),
             (("specs/a.md",), ["spec"]),
             (("scripts/ralph/prd.json",), ["stories"]),
+            ((".ralph/prd.json",), ["stories"]),
+            (("plans/prd.json", "feature_list.json"), ["stories"]),
             (("ralph/tasks.json", "ralph/prd.json"), ["stories"]),
             ((".beads/",), ["beads"]),
             (("IMPLEMENTATION_PLAN.md", "prd.json", ".beads/"), ["spec", "stories", "beads"]),

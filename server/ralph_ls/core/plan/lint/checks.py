@@ -14,7 +14,8 @@ The checks, by code:
   ``Needs:`` nor its tag gives a reason.
 - ``done-without-tick``: open boxes whose titles end with ``DONE`` or a tick; one remark.
 - ``open-under-completed``: a heading such as "Completed" says that a task is done, and its box says
-  that it is not; the box counts.
+  that it is not; the box counts. For all below headings such as ``Phase 1 (DONE)``, one remark.
+- ``ticked-under-open``: a heading says that it is in progress, and everything below it is done.
 - ``lines-read-as-tasks``, ``lines-read-as-done``, ``lines-read-as-prose``,
   ``headings-read-as-tasks``, ``headings-not-read``, ``lines-not-read``, ``rows-not-read``,
   ``box-not-read``, ``table-read-by-column``: the plan leaves open what is meant, and this is how
@@ -216,11 +217,20 @@ _GUESSED = {
     GuessCause.UNREAD_BOXES: CheckCode.BOX_NOT_READ,
     GuessCause.PROSE: CheckCode.LINES_READ_AS_PROSE,
     GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
+    GuessCause.OPEN_BELOW_DONE: CheckCode.OPEN_UNDER_COMPLETED,
+    GuessCause.DONE_BELOW_OPEN: CheckCode.TICKED_UNDER_OPEN,
 }
 
 
 _BOX_EACH = "add a box to each that is a task"
-_WITHOUT_FIX = frozenset({GuessCause.UNREAD_ROWS, GuessCause.UNREAD_BOXES, GuessCause.PROSE})
+_WITHOUT_FIX = frozenset(
+    {
+        GuessCause.UNREAD_ROWS,
+        GuessCause.PROSE,
+        GuessCause.OPEN_BELOW_DONE,
+        GuessCause.DONE_BELOW_OPEN,
+    }
+)
 
 
 def check_guesses(guesses: Sequence[PlanGuess], text: str) -> Iterator[LintRemark]:
@@ -277,8 +287,21 @@ def _guess_message(guess: PlanGuess) -> str:
             rows = "row is" if is_one else "rows are"
             column = f"by the column {names}"
             return f"{number} {rows} read from a table {column}; write boxes there to be sure"
+        case GuessCause.OPEN_BELOW_DONE | GuessCause.DONE_BELOW_OPEN:
+            return _contradiction_message(guess)
         case _:  # pragma: no cover
             assert_never(guess.cause)
+
+
+def _contradiction_message(guess: PlanGuess) -> str:
+    number, is_one, names = len(guess.lines), len(guess.lines) == 1, first_names(guess.names)
+    if guess.cause is GuessCause.DONE_BELOW_OPEN:
+        are = "1 heading is" if is_one else f"{number} headings are"
+        below = f"and everything below {'it' if is_one else 'them'} is"
+        return f"{are} not done ({names}), {below}; change the heading, or add what is missing"
+    tasks, tick = ("1 open task is", "it") if is_one else (f"{number} open tasks are", "them")
+    done = "a heading that is" if len(guess.names) == 1 else "headings that are"
+    return f"{tasks} below {done} done ({names}); tick {tick}, or change the heading"
 
 
 def _marker(tasks: Sequence[Task], text: str, marker: str) -> Iterator[LintRemark]:

@@ -13,7 +13,7 @@ from typing import assert_never
 from ralph_ls.core.plan.edit.task_edits import block_task, tick_task
 from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark, QuickFix
 from ralph_ls.core.plan.model import GuessCause, ParsedPlan, Task, TaskKind
-from ralph_ls.core.plan.parse.lines import find_marks, lines_of
+from ralph_ls.core.plan.parse.lines import after_loose_box, find_marks, lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.state_words import opening_sign
 from ralph_ls.protocol.errors import RalphError
@@ -138,7 +138,10 @@ def _add_boxes(remark: LintRemark, text: str) -> QuickFixEdit | None:
     was = [task.state for task in parsed.plan.tasks]
     fresh = [] if cause is None else [TaskState.TODO] * len(changes)
     now = [task.state for task in parse_markdown(after).plan.tasks]
-    title = "Add a box to each of these tasks" if len(changes) > 1 else "Add a box to this task"
+    is_one = len(changes) == 1
+    title = "Add a box to this task" if is_one else "Add a box to each of these tasks"
+    if cause is GuessCause.UNREAD_BOXES:
+        title = "Write this as a task" if is_one else "Write these as tasks"
     return _difference(title, text, after) if sorted(now) == sorted([*was, *fresh]) else None
 
 
@@ -149,7 +152,17 @@ _BoxChange = tuple[int, int, str]
 _UNREAD = {
     CheckCode.HEADINGS_NOT_READ: GuessCause.UNREAD_HEADINGS,
     CheckCode.LINES_NOT_READ: GuessCause.UNREAD_LINES,
+    CheckCode.BOX_NOT_READ: GuessCause.UNREAD_BOXES,
 }
+_READ = frozenset(
+    {
+        GuessCause.LINES,
+        GuessCause.FINISHED,
+        GuessCause.SIGNED,
+        GuessCause.HEADINGS,
+        GuessCause.TABLE,
+    }
+)
 
 
 def _unread_boxes(parsed: ParsedPlan, text: str, cause: GuessCause) -> list[_BoxChange]:
@@ -157,14 +170,23 @@ def _unread_boxes(parsed: ParsedPlan, text: str, cause: GuessCause) -> list[_Box
     changes: list[_BoxChange] = []
     for line in (line for one in parsed.guesses if one.cause is cause for line in one.lines):
         start, words = known[line]
+        if cause is GuessCause.UNREAD_BOXES:
+            changes.append(_in_a_list(start, words))
+            continue
         marks = find_marks(words)
         at = _after_heading(text, start) if marks is None else start + marks.text
         changes.append((at, 0, "[ ] "))
     return changes
 
 
+def _in_a_list(start: int, line: str) -> _BoxChange:
+    """An item for a box that is in no list, or in code or a quote."""
+    words = line.lstrip("\ufeff \t")
+    return start, len(line) - len(words) + (after_loose_box(words) or 0), "- [ ] "
+
+
 def _missing_boxes(parsed: ParsedPlan, text: str) -> list[_BoxChange]:
-    guessed = {line for guess in parsed.guesses for line in guess.lines}
+    guessed = {line for guess in parsed.guesses if guess.cause in _READ for line in guess.lines}
     return [
         _box_at(task, text)
         for task in parsed.plan.tasks

@@ -33,6 +33,7 @@ class CheckCode(StrEnum):
     DEPENDENCY_CYCLE = "dependency-cycle"
     BLOCKED_WITHOUT_REASON = "blocked-without-reason"
     OPEN_UNDER_COMPLETED = "open-under-completed"
+    TICKED_UNDER_OPEN = "ticked-under-open"
     DONE_WITHOUT_TICK = "done-without-tick"
     LINES_READ_AS_TASKS = "lines-read-as-tasks"
     LINES_READ_AS_DONE = "lines-read-as-done"

@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
@@ -246,6 +246,8 @@ class BlockTotals(NamedTuple):
     """Blocks below a heading."""
     inner: int = 0
     """Boxes in bullets directly below a heading that is named like a task or a step."""
+    labelled: int = 0
+    """Other boxes below a label for criteria of such a heading."""
     other: int = 0
     """Paragraphs outside lists, numbered items, and sections with a name of no list."""
 
@@ -274,7 +276,7 @@ def _is_of_steps(item: PlanItemDraft) -> bool:
 def _is_in_bullet(item: PlanItemDraft) -> bool:
     """Whether a box is nested in a bullet without one below a heading such as ``Step 1``."""
     around = item.parent
-    if around is None or around.parent is not None or around.box is not None:
+    if item.is_labelled or around is None or around.parent is not None or around.box is not None:
         return False
     return not around.is_numbered and item.section.name in _UNITS
 
@@ -403,12 +405,23 @@ class BlockReading:
         elif self.tally:
             yield self.block.leave[-1]
 
+    def open_sections(self) -> Iterator[HeadingSection]:
+        """The sections of its tasks that are not settled."""
+        if not self._is_plain:
+            yield from (row.section for row in self.rows() if row.state not in SETTLED_STATES)
+        elif any(state not in SETTLED_STATES for state, _ in self.tally):
+            yield self.block.leave[-1]
+
     def occupied(self) -> Iterator[HeadingSection]:
         """The sections of its tasks, except of tasks that are headings."""
         if not self._is_plain:
             yield from (row.section for row in self.rows() if row.kind is not TaskKind.HEADING)
         elif self.tally:
             yield self.block.leave[-1]
+
+
+PlacedBlock: TypeAlias = tuple[BlockReading, int, int]
+"""A block with the line and the offset where it begins."""
 
 
 class PlanBlock:
@@ -423,6 +436,7 @@ class PlanBlock:
         "enter",
         "headings",
         "inner",
+        "labelled",
         "leave",
         "level",
         "loose",
@@ -447,6 +461,8 @@ class PlanBlock:
         """The sections in which a numbered item has a box."""
         self.inner: frozenset[HeadingSection] = frozenset()
         """The sections that are named like tasks and have boxes in bullets without one."""
+        self.labelled: frozenset[HeadingSection] = frozenset()
+        """Those with boxes below a label for criteria."""
         self.headings: tuple[tuple[HeadingSection, HeadingClass], ...] = ()
         """The sections whose headings may be tasks, in the order of the text."""
         self.others: tuple[HeadingClass | RowClass, ...] = ()
@@ -532,16 +548,9 @@ class PlanBlock:
         if not items:
             return
         self._own = frozenset(item.section for item in items)
-        boxed = [item for item in items if counts_with_box(item)]
-        n_open = [item for item in boxed if item.box not in _SETTLED]
-        inner = [item for item in boxed if _is_in_bullet(item)]
-        self.inner = frozenset(item.section for item in inner)
+        self._keep_boxes([item for item in items if counts_with_box(item)])
         self.numbered = frozenset(numbered_sections(items))
         self.totals = self.totals._replace(
-            boxes=len(boxed),
-            inner=len(inner),
-            criteria=sum(item.section.has_criteria for item in boxed),
-            open_criteria=sum(item.section.has_criteria for item in n_open),
             listed=sum(
                 item.kind is TaskKind.ITEM and item.section.is_named and item.section.kind is _TASKS
                 for item in items
@@ -554,6 +563,19 @@ class PlanBlock:
         )
         rows = (_row_class(item) for item in listed if item.kind is TaskKind.ROW)
         self.others = (*(its_class for _, its_class in self.headings), *filter(None, rows))
+
+    def _keep_boxes(self, boxed: Sequence[PlanItemDraft]) -> None:
+        n_open = [item for item in boxed if item.box not in _SETTLED]
+        inner = [item.section for item in boxed if _is_in_bullet(item)]
+        labelled = [item.section for item in boxed if item.is_labelled]
+        self.inner, self.labelled = frozenset(inner), frozenset(labelled)
+        self.totals = self.totals._replace(
+            boxes=len(boxed),
+            inner=len(inner),
+            labelled=len(labelled),
+            criteria=sum(item.section.has_criteria for item in boxed),
+            open_criteria=sum(item.section.has_criteria for item in n_open),
+        )
 
     def keep_counts(self, n_open: int, n_done: int, *, is_numbered: bool) -> None:
         """Keep the counts of plain lines; nothing else in a plan changes them."""

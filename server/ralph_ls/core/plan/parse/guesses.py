@@ -14,7 +14,8 @@ from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import GuessCause, PlanGuess, TaskKind
-from ralph_ls.core.plan.parse.blocks import BlockReading, words_in
+from ralph_ls.core.plan.parse.blocks import BlockReading, PlacedBlock, words_in
+from ralph_ls.core.plan.parse.contradictions import find_contradictions
 from ralph_ls.core.plan.parse.headings import (
     HeadingClass,
     HeadingSection,
@@ -55,8 +56,6 @@ from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 _NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 
 
-PlacedBlock: TypeAlias = tuple[BlockReading, int, int]
-"""A block with the line and the offset where it begins."""
 PlacedSection: TypeAlias = tuple[int, HeadingSection]
 """A line, and the section that it is in."""
 
@@ -68,6 +67,7 @@ def find_guesses(placed: Sequence[PlacedBlock], context: PlanContext) -> tuple[P
     section that by its name holds none, or in a guess.
     """
     found = _read_by_guess(placed, context)
+    contradictions = find_contradictions(placed, context)
     work = _find_work(placed, context)
     unread = [
         _Unread(one.cause, first + one.line, one.section)
@@ -75,25 +75,30 @@ def find_guesses(placed: Sequence[PlacedBlock], context: PlanContext) -> tuple[P
         for one in _unread_in(reading, work)
     ]
     listed = {one.section for one in unread if one.cause not in _SIDE}
-    headings = list(_unread_headings(placed, listed, work))
+    headings = list(_unread_headings(placed, listed, work, has_lines=bool(unread)))
     found[GuessCause.UNREAD_HEADINGS] = [(line, section.title) for line, section in headings]
     reported = {section for _, section in headings}
-    of_work: dict[GuessCause, set[str]] = defaultdict(set)
-    for one in unread:
-        if _is_of_work(one.section):
-            of_work[one.cause].add(one.section.title)
-    for one in unread:
-        if one.cause is not GuessCause.PROSE or reported.isdisjoint(with_parents(one.section)):
-            found.setdefault(one.cause, []).append((one.line, one.section.title))
+    of_work = {(one.cause, one.section.title) for one in unread if _is_of_work(one.section)}
+    for cause, line, name in (*_found_unread(unread, reported), *contradictions):
+        found.setdefault(cause, []).append((line, name))
     return tuple(
         PlanGuess(
             cause=cause,
             lines=tuple(line for line, _ in places),
-            names=tuple(sorted(_names_in(places), key=lambda name: name not in of_work[cause])),
+            names=tuple(sorted(_names_in(places), key=lambda name: (cause, name) not in of_work)),
         )
         for cause, places in found.items()
         if places
     )
+
+
+def _found_unread(
+    unread: Iterable[_Unread], reported: set[HeadingSection]
+) -> Iterator[tuple[GuessCause, int, str]]:
+    """What is not read, except prose below headings that are reported."""
+    for one in unread:
+        if one.cause is not GuessCause.PROSE or reported.isdisjoint(with_parents(one.section)):
+            yield one.cause, one.line, one.section.title
 
 
 def _names_in(places: Iterable[tuple[int, str]]) -> Iterable[str]:
@@ -319,7 +324,11 @@ def _shape_of(title: str) -> str:
 
 
 def _unread_headings(
-    placed: Sequence[PlacedBlock], listed: Collection[HeadingSection], work: _Work
+    placed: Sequence[PlacedBlock],
+    listed: Collection[HeadingSection],
+    work: _Work,
+    *,
+    has_lines: bool,
 ) -> Iterator[PlacedSection]:
     """The headings that are named like tasks or steps, are none, and have none below them.
 
@@ -340,6 +349,9 @@ def _unread_headings(
                 unread.append((first + item.line, section))
                 occupied.update(with_parents(section))
     unread += _unread_chapters(placed, occupied, work)
+    unread += _prose_between_tasks(placed, work)
+    if not (unread or has_lines or work.occupied):
+        unread += _numbered_chapters(placed)
     yield from sorted(unread, key=itemgetter(0))
 
 
@@ -580,7 +592,7 @@ def _unread_chapters(
     with_id = [section for _, section in free if _ID.match(section.title) is not None]
     for line, section in free:
         is_next = section.level in finished or section.parent in beside
-        is_next = is_next and NUMBERED.match(section.title) is not None
+        is_next = is_next and _is_numbered(section)
         is_next = is_next or (_is_part(section) and read[section.parent] >= _SEVERAL)
         has_id = section in with_id and len(with_id) > 1
         is_top = section.level == 1 and work.is_idle
@@ -589,6 +601,30 @@ def _unread_chapters(
 
 
 _SEVERAL = 2
+
+
+def _is_numbered(section: HeadingSection) -> bool:
+    return NUMBERED.match(section.title) is not None
+
+
+def _numbered_chapters(placed: Sequence[PlacedBlock]) -> Iterator[PlacedSection]:
+    """The numbered headings of a document in which nothing is read or reported, if several."""
+    numbered = [(line, one) for line, one in _free_chapters(placed, ()) if _is_numbered(one)]
+    yield from numbered if len(numbered) > 1 else ()
+
+
+def _prose_between_tasks(placed: Sequence[PlacedBlock], work: _Work) -> Iterator[PlacedSection]:
+    """The numbered headings with a name of prose that are between numbered ones that are tasks."""
+    waiting: dict[HeadingSection | None, list[PlacedSection]] = {}
+    for reading, first, _ in placed:
+        section = reading.block.leave[-1]
+        if not (reading.block.level and _is_numbered(section)):
+            continue
+        if section in work.context.headings:
+            yield from waiting.get(section.parent, ())
+            waiting[section.parent] = []
+        elif section.kind is SectionKind.PROSE and section.parent in waiting:
+            waiting[section.parent].append((first, section))
 
 
 def _is_part(section: HeadingSection) -> bool:

@@ -85,6 +85,8 @@ class PlanItemDraft:
     """Whether the bold label above its list, such as ``**Tasks:**``, says that it holds tasks."""
     label: str = ""
     """The line of prose above its list that announces it: ``Still open:``."""
+    is_labelled: bool = False
+    """True for a box below a label for criteria of a heading that is named like a task."""
     is_described: bool = False
     """True for a heading with a line such as ``- **Owner**: …`` below it."""
     fields: frozenset[str] = frozenset()

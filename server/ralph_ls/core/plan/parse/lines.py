@@ -94,7 +94,13 @@ def begins_like_box(text: str) -> bool:
 
     In a quote, too.
     """
-    return text[:1] in _LOOSE_FIRST and _LOOSE_BOX.match(text) is not None
+    return after_loose_box(text) is not None
+
+
+def after_loose_box(text: str) -> int | None:
+    """Where the words behind such a box begin; None where there is none."""
+    found = _LOOSE_BOX.match(text) if text[:1] in _LOOSE_FIRST else None
+    return None if found is None else found.end()
 
 
 def star_length(line: str, box: tuple[int, int]) -> int:
@@ -127,7 +133,7 @@ _BARE_BOX = re.compile(r"\ufeff? ?\[([ xX~!/-]?)\][ \t]+(?=\S)")
 _LOOSE_FIRST = frozenset(">-*+•‣·\u2013\u20140123456789[(☐⬜◻🔲")
 _LOOSE_BOX = re.compile(
     r"(?:>[ \t]*)*(?:(?:[-*+•‣·\u2013\u2014]|[0-9]{1,9}[.)])[ \t]*)?"
-    r"(?:\[[ ~]?\]|\( \)|[☐⬜◻🔲]\ufe0f?)[ \t]*[^\s(\[]"
+    r"(?:\[[ ~]?\]|\( \)|[☐⬜◻🔲]\ufe0f?)[ \t]*(?=[^\s(\[])"
 )
 _BOX = re.compile(r"\[([^\[\]]{0,3})\]")
 

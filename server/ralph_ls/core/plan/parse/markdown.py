@@ -42,6 +42,7 @@ from ralph_ls.core.plan.parse.headings import (
     is_named_step,
     is_to_execute,
     open_document,
+    with_parents,
 )
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
@@ -165,7 +166,7 @@ def parse_markdown(
         blocks.append(block)
         position += len(block.text)
         sections = block.leave
-    known = _Known(BlockTotals(), Counter(), Counter(), Counter()).step(blocks, ())
+    known = _Known(BlockTotals(), *(Counter() for _ in range(4))).step(blocks, ())
     return _show_all(text, names, dialect, blocks, known)
 
 
@@ -236,12 +237,14 @@ class _Known(NamedTuple):
     """Headings that may be tasks and rows of tables with a state but no box, by class."""
     numbered: Counter[HeadingSection]
     inner: Counter[HeadingSection]
-    """Sections that are named like tasks, with boxes only in their bullets."""
+    """Sections that are named like tasks, with boxes in their bullets."""
+    labelled: Counter[HeadingSection]
+    """Those with boxes below a label for criteria."""
 
     def step(self, fresh: Sequence[PlanBlock], gone: Sequence[PlanBlock]) -> _Known:
         """Add the new blocks, and subtract the removed ones."""
         numbered, others = self.numbered.copy(), self.others.copy()
-        inner = self.inner.copy()
+        inner, labelled = self.inner.copy(), self.labelled.copy()
         totals = self.totals
         for block in fresh:
             totals = BlockTotals(*map(add, totals, block.totals))
@@ -249,14 +252,17 @@ class _Known(NamedTuple):
                 numbered.update(block.numbered)
             if block.inner:
                 inner.update(block.inner)
+            if block.labelled:
+                labelled.update(block.labelled)
             if block.others:
                 others.update(block.others)
         for block in gone:
             totals = BlockTotals(*map(sub, totals, block.totals))
             numbered.subtract(block.numbered)
             inner.subtract(block.inner)
+            labelled.subtract(block.labelled)
             others.subtract(block.others)
-        return _Known(totals, +others, +numbered, +inner)
+        return _Known(totals, +others, +numbered, +inner, +labelled)
 
     @property
     def has_box(self) -> bool:
@@ -267,14 +273,29 @@ class _Known(NamedTuple):
         return self.totals.boxes > 0 and not (only_criteria and self.totals.open_criteria)
 
     def described(self) -> Collection[HeadingSection]:
-        """The steps that have all the boxes, in their bullets, where most steps have none.
+        """The tasks or steps that have all the boxes, below labels for criteria or in bullets.
 
-        They say when those are done, also when all are ticked.
+        Those in bullets only where most steps have none. They say when the tasks are done, also
+        when all are ticked.
         """
-        if not self.inner or self.totals.boxes != self.totals.inner:
+        if not self.totals.boxes or self.totals.boxes != self.totals.inner + self.totals.labelled:
             return ()
         n_family = sum(self.others[one] for one in _FAMILIES)
-        return self.inner.keys() if 2 * len(self.inner) < n_family else ()
+        if self.inner and 2 * len(self.inner) >= n_family:
+            return ()
+        return self.inner.keys() | self.labelled.keys() if self._have_criteria() else ()
+
+    def _have_criteria(self) -> bool:
+        """Whether the sections with labels for criteria are what is read as tasks without boxes."""
+        is_of_tasks = not self.others.keys().isdisjoint(_TASKS)
+        name = HeadingClass.TASK if is_of_tasks else HeadingClass.STEP
+        is_listed = bool(self.totals.stepped) and name is HeadingClass.STEP
+        for section in self.labelled:
+            if section.name is not HeadingClass.LISTED and (section.name is not name or is_listed):
+                return False
+            if any(one in self.labelled for one in with_parents(section.parent)):
+                return False
+        return True
 
     def headings(self) -> frozenset[HeadingClass]:
         """Which headings may be tasks: with a state, or by their place or name.

@@ -27,6 +27,7 @@ from operator import attrgetter
 
 from ralph_ls.core.markdown_fences import CODE_INDENT
 from ralph_ls.core.plan.parse.headings import (
+    HeadingClass,
     HeadingSection,
     SectionKind,
     names_criteria,
@@ -37,6 +38,7 @@ from ralph_ls.core.plan.parse.headings import (
 from ralph_ls.core.plan.parse.items import (
     CRITERIA_FIELD,
     ItemField,
+    ItemRole,
     PlanItemDraft,
     add_criterion,
     attach_item,
@@ -155,6 +157,8 @@ _LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
 """A line that is one: ``**Tasks:**``."""
 _NUMBERED_ROW = re.compile(r"\|?[ \t*`]*[A-Z]{0,3}-?[0-9]+(?:\.[0-9]+)*[a-z.)]?[ \t*`]*\|")
 _NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
+_NAMED_TASKS = frozenset({HeadingClass.TASK, HeadingClass.LISTED})
+_UNITS = _NAMED_TASKS | {HeadingClass.STEP}
 _ANNOUNCING = (":", "：")  # noqa: RUF001
 
 
@@ -258,14 +262,16 @@ class _Scan:
         if self.heading is None:
             return True
         if not text.startswith("#", position):
-            return not self.takes_boxes
+            return not (self.takes_boxes or self._has_label())
         line = _LINE.match(text, position)
         return line is None or not self._is_label(line[1], heading_level(line[1]))
 
     def _is_label(self, line: str, level: int) -> bool:
         """Whether a heading only announces the criteria of the heading above it."""
         heading = self.heading
-        if heading is None or level <= heading.section.level or not says_state(heading):
+        if heading is None or level <= heading.section.level:
+            return False
+        if not says_state(heading) and heading.section.name not in _NAMED_TASKS:
             return False
         return names_criteria(line[level:].strip(" \t#"))
 
@@ -280,6 +286,14 @@ class _Scan:
             return False
         is_divided = heading.section.name is not None and heading.n_rows > 1
         return says_state(heading) or is_divided
+
+    def _has_label(self) -> bool:
+        """Whether boxes may be criteria of the heading, behind a label for them, by its name.
+
+        Whether they are depends on the boxes of the whole plan.
+        """
+        heading = self.heading
+        return heading is not None and heading.takes_criteria and heading.section.name in _UNITS
 
     def take(self, number: int, start: int, text: str, *, is_first: bool) -> None:
         """Take the next line."""
@@ -398,8 +412,13 @@ class _Scan:
         )
         if marks.box is not None:
             self.frames[-1].is_optional = star_length(line.text, marks.box) > 0
-        if len(self.frames) == 1:
-            self._add_to_heading(text, self.frames[0])
+        item = self.frames[-1]
+        if item.parent is None:
+            self._add_to_heading(text, item)
+        else:
+            item.is_labelled = item.parent.is_labelled
+            if item.parent.parent is None and item.parent.role is ItemRole.LABEL:
+                add_criterion(self.heading, item)
         if box is None and opens_block(text):
             self._open_block(line, text, content)
         elif text or box is not None:
@@ -462,6 +481,8 @@ class _Scan:
             self._update_heading(text, item)
         elif self.takes_boxes:
             add_criterion(self.heading, item)
+        else:
+            item.is_labelled = self._has_label()
 
     def _update_heading(self, text: str, item: PlanItemDraft | None = None) -> None:
         """Update the heading with the state or criterion in a line or an item below it."""

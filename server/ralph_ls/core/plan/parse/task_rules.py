@@ -148,14 +148,25 @@ def select_tasks(
 def _with_criteria(
     rows: list[ParsedRow], items: Sequence[PlanItemDraft], described: Collection[HeadingSection]
 ) -> list[ParsedRow]:
-    """The rows of a block, of which headings have the boxes below them as their criteria."""
-    if not described:
+    """The rows of a block, of which headings have the boxes below them as their criteria.
+
+    A heading that gives no state is done when all of them are ticked.
+    """
+    boxes = [item for item in items if item.kind is TaskKind.ITEM and item.box is not None]
+    if not boxes or not any(row.kind is TaskKind.HEADING for row in rows):
         return rows
-    texts = tuple(
-        text for item in items if item.box is not None if (text := fold_whitespace(item.text))
-    )
+    texts = tuple(text for item in boxes if (text := fold_whitespace(item.text)))
+    with_state = {
+        item.section for item in items if item.kind is TaskKind.HEADING if has_state(item)
+    }
+    is_done = all(item.box in TICKS for item in boxes)
     return [
-        row._replace(criteria=row.criteria + texts) if row.section in described else row
+        row._replace(
+            criteria=row.criteria + texts if row.section in described else row.criteria,
+            state=TaskState.DONE if is_done and row.section not in with_state else row.state,
+        )
+        if row.kind is TaskKind.HEADING
+        else row
         for row in rows
     ]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from ralph_ls.core.plan.lint.checks import check_markdown
 from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
-from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark
+from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark, QuickFix
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from tests.unit.core.plan.plan_assertions import plan_texts
 
@@ -22,6 +22,8 @@ GUESSES = {
     CheckCode.DONE_WITHOUT_TICK,
     CheckCode.LINES_READ_AS_PROSE,
     CheckCode.TABLE_READ_BY_COLUMN,
+    CheckCode.OPEN_UNDER_COMPLETED,
+    CheckCode.TICKED_UNDER_OPEN,
 }
 TABLE = "| Task | Status |\n|---|---|\n| a | Done |\n| b | blocked |\n"
 
@@ -169,6 +171,51 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="done-without-a-tick",
         ),
         pytest.param(
+            "# P\n## A (DONE)\n### B\n- [ ] c\n- [x] d\n  - [ ] e\n### F\n- [ ]* g\n## H\n"
+            "**Status:** done\n\n- [ ] i\n## J [x]\n- [ ] k\n",
+            3,
+            "4 open tasks are below headings that are done (A (DONE), H, J [x]); tick them, or "
+            "change the heading",
+            id="open-boxes-below-done",
+        ),
+        pytest.param(
+            "## A [DONE]\n- [ ] c\n## B ✅ done when:\n- [ ] d\n## ✅ C\n- [ ] e\n",
+            1,
+            "1 open task is below a heading that is done (A [DONE]); tick it, or change the "
+            "heading",
+            id="an-open-box-below-done",
+        ),
+        pytest.param(
+            "## A [IN PROGRESS]\n- [x] a\n## B (in progress)\n- [x] b\n- [ ] c\n"
+            "## [ ] D\n### E\n- [x] e\n",
+            0,
+            "2 headings are not done (A [IN PROGRESS], [ ] D), and everything below them is; "
+            "change the heading, or add what is missing",
+            id="ticked-boxes-below-open",
+        ),
+        pytest.param(
+            "## ~~A~~\n- [x] a\n## B (blocked)\n- [x] b\n",
+            2,
+            "1 heading is not done (B (blocked)), and everything below it is; change the heading, "
+            "or add what is missing",
+            id="a-ticked-box-below-open",
+        ),
+        pytest.param(
+            "# P\n\n## 1. a\n\ntext\n\n## 2. b\n\ntext\n\n## 3. Summary\n",
+            2,
+            "2 headings look like tasks and are not read (1. a, 2. b); add a box to each, as in: "
+            "### [ ] …",
+            id="numbered-chapters-and-nothing-else",
+        ),
+        pytest.param(
+            "# P\n## To do\n### 1. Overview\n### 2. a [DONE]\n### 3. Dependencies\n"
+            "### 4. b [WIP]\n### 5. Summary\n",
+            4,
+            "1 heading looks like a task and is not read (3. Dependencies); add a box to each, as "
+            "in: ### [ ] …",
+            id="prose-by-name-between-tasks",
+        ),
+        pytest.param(
             TABLE,
             2,
             "2 rows are read from a table by the column Status; write boxes there to be sure",
@@ -186,7 +233,7 @@ def test_a_cause_is_reported_once_with_a_count(text: str, line: int, message: st
     [
         pytest.param("- [ ] a\n", id="boxes"),
         pytest.param("## To do\n- a\n## P0\n1. b\n## Completed\n- c\n", id="named-sections"),
-        pytest.param("## Part 🟡\n### Task 2 ✅\n", id="headings-with-states"),
+        pytest.param("## Part ✅\n### Task 2 ✅\n", id="headings-with-states"),
         pytest.param("| Task | Done |\n|---|---|\n| a | [x] |\n", id="boxes-in-a-table"),
         pytest.param("## Issues Discovered\n- [BUG] a\n", id="bugs"),
         pytest.param("## P0 (COMPLETED)\n1. ✅ a\n", id="states-below-a-finished-heading"),
@@ -215,13 +262,23 @@ def test_what_the_plan_says_is_no_guess(text: str) -> None:
         ),
         pytest.param(TABLE, TABLE.replace("Done", "[x]").replace("blocked", "[!]"), id="table"),
         pytest.param("## P0 ✅\n1. a", "## P0 ✅\n1. [x] a", id="done"),
+        pytest.param(
+            "Roof:\n☐ nail it\n\n> - [ ] wax it\n\n    • [ ] saw it\n> > 3. ( ) dry it",
+            "Roof:\n- [ ] nail it\n\n- [ ] wax it\n\n- [ ] saw it\n- [ ] dry it",
+            id="boxes-in-no-list",
+        ),
+        pytest.param("\t☐ nail it", "- [ ] nail it", id="a-box-in-no-list"),
     ],
 )
 def test_the_edit_adds_boxes(text: str, fixed: str) -> None:
     (remark,) = guesses_in(text)
     edit = quick_fix_edit(remark, text)
     assert edit is not None
-    assert edit.title in {"Add a box to this task", "Add a box to each of these tasks"}
+    title = "Write {}" if remark.code is CheckCode.BOX_NOT_READ else "Add a box to {}"
+    assert edit.title in {
+        title.format(words)
+        for words in ("this task", "each of these tasks", "this as a task", "these as tasks")
+    }
     assert edit.apply(text) == fixed
     assert guesses_in(fixed) == []
 
@@ -236,10 +293,19 @@ def test_an_edit_keeps_every_state(text: str) -> None:
     before = sorted(task.state for task in parse_markdown(text).plan.tasks)
     for remark in guesses_in(text):
         edit = quick_fix_edit(remark, text)
-        unread = {CheckCode.HEADINGS_NOT_READ, CheckCode.LINES_NOT_READ}
-        if edit is not None and remark.code not in unread:
+        unread = {CheckCode.HEADINGS_NOT_READ, CheckCode.LINES_NOT_READ, CheckCode.BOX_NOT_READ}
+        is_added = remark.repair is QuickFix.ADD_BOXES and remark.code not in unread
+        if edit is not None and is_added:
             after = parse_markdown(edit.apply(text)).plan.tasks
             assert sorted(task.state for task in after) == before
+
+
+def test_a_heading_that_contradicts_its_tasks_gives_them_no_second_box() -> None:
+    text = "## A (DONE)\n- [ ] b\n### Next steps\n1. c\n"
+    (_, remark) = guesses_in(text)
+    edit = quick_fix_edit(remark, text)
+    assert edit is not None
+    assert edit.apply(text) == text.replace("1. c", "1. [x] c")
 
 
 def test_a_tag_in_the_place_of_a_box_is_no_guess() -> None:

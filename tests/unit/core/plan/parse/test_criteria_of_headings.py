@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.edit.task_edits import tick_task
+from ralph_ls.core.plan.edit.task_edits import tick_task, untick_task
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
 from ralph_ls.core.plan.verification.markdown_evidence import markdown_closings
@@ -145,9 +145,7 @@ def test_its_rows_are_reported_beside_boxes() -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        pytest.param((*PHASE[:5], *PHASE[6:]), id="one-row"),
         pytest.param(("## Start", *PHASE[2:]), id="no-phase"),
-        pytest.param((*PHASE[:2], "| # | Price |", *PHASE[3:]), id="no-table-of-tasks"),
         pytest.param((*PHASE[:7], "**Tasks**:", PHASE[8]), id="no-criteria"),
     ],
 )
@@ -165,3 +163,101 @@ def test_a_heading_may_be_the_label() -> None:
     ]
     assert shown(*lines, "#### Tasks", "- [ ] d") == ["done Task 1: A", "todo d"]
     assert shown("## A", "Status: open", "## Verification", "- [ ] b") == ["todo A", "todo b"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            (
+                "## Task 1",
+                "Acceptance Criteria:",
+                "- [ ] a",
+                "  - [ ] b",
+                "## Task 2",
+                "**Criteria:**",
+                "- [ ] c",
+            ),
+            ["todo Task 1", "todo Task 2"],
+            id="labels",
+        ),
+        pytest.param(
+            ("## Task 1", "- **Acceptance criteria:**", "  - [ ] a", "## Task 2", "Text."),
+            ["todo Task 1", "todo Task 2"],
+            id="a-bullet-as-the-label",
+        ),
+        pytest.param(
+            ("## Task 1", "### Acceptance criteria", "- [ ] a", "## Task 2", "Text."),
+            ["todo Task 1", "todo Task 2"],
+            id="a-heading-as-the-label",
+        ),
+        pytest.param(
+            ("## To do", "### 1. Parse", "Criteria:", "- [ ] a", "### 2. Render", "Text."),
+            ["todo 1. Parse", "todo 2. Render"],
+            id="numbered-tasks",
+        ),
+        pytest.param(
+            ("## Phase 1: A", "### 1.1 B", "Criteria:", "- [ ] a", "### 1.2 C", "Text."),
+            ["todo 1.1 B", "todo 1.2 C"],
+            id="parts-of-a-phase",
+        ),
+        pytest.param(
+            (
+                "## Task 1",
+                "Criteria:",
+                "- [ ] a",
+                "",
+                "Status: done",
+                "## Task 2",
+                "Criteria:",
+                "- [ ] b",
+            ),
+            ["done Task 1", "todo Task 2"],
+            id="a-state-below-them",
+        ),
+        pytest.param(
+            ("## Task 1", "Criteria:", "- [ ] a", "## Task 2", "- [ ] b"),
+            ["todo a", "todo b"],
+            id="other-boxes",
+        ),
+        pytest.param(
+            ("## Phase 1", "Criteria:", "- [ ] a", "### Task 1", "Text."),
+            ["todo a"],
+            id="not-where-the-tasks-are",
+        ),
+        pytest.param(
+            ("## Phase 1", "Criteria:", "- [ ] a", "### 1.1 B", "Criteria:", "- [ ] b"),
+            ["todo a", "todo b"],
+            id="one-in-another",
+        ),
+        pytest.param(
+            ("## Phase 1", "1. a", "2. b", "", "Criteria:", "- [ ] c"),
+            ["todo c"],
+            id="steps-are-listed",
+        ),
+    ],
+)
+def test_labels_below_headings_named_like_tasks_hold_their_criteria(
+    lines: tuple[str, ...], expected: list[str]
+) -> None:
+    """Where no other box is in the plan; whatever is ticked."""
+    assert shown(*lines) == expected
+    ticked = tuple(line.replace("[ ]", "[x]") for line in lines)
+    assert [title.partition(" ")[2] for title in shown(*ticked)] == [
+        title.partition(" ")[2] for title in expected
+    ]
+
+
+def test_a_heading_without_a_state_is_done_when_its_criteria_are() -> None:
+    lines = ("## Task 1: A", "Criteria:", "- [x] a", "- [x] b", "## Task 2: B", "Criteria:",
+             "- [x] c", "- [ ] d", "## Task 3: C", "- Criteria:", "  - [x] e")  # fmt: skip
+    assert shown(*lines) == ["done Task 1: A", "todo Task 2: B", "done Task 3: C"]
+    assert [task.criteria for task in plan_of(*lines).tasks] == [("a", "b"), ("c", "d"), ("e",)]
+    text = "\n".join(lines)
+    first = parse_markdown(text).plan.tasks[0]
+    reopened = untick_task(text, first.id)
+    assert [task.state.value for task in parse_markdown(reopened).plan.tasks] == [
+        "todo",
+        "todo",
+        "done",
+    ]

@@ -1,0 +1,84 @@
+"""Contradictions: headings that say something else of their state than the tasks below them.
+
+The tasks count. Of headings that are tasks themselves nothing is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from ralph_ls.core.plan.model import GuessCause, TaskKind
+from ralph_ls.core.plan.parse.blocks import PlacedBlock
+from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind, with_parents
+from ralph_ls.core.plan.parse.items import PlanItemDraft
+from ralph_ls.core.plan.parse.lines import TICKS
+from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
+from ralph_ls.core.plan.parse.titles import read_title
+from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
+
+_Found: TypeAlias = tuple[GuessCause, int, str]
+"""With a line, and the title of the heading."""
+_Stated: TypeAlias = Mapping[HeadingSection, tuple[int, TaskState]]
+"""The line and the state of each heading that has one."""
+
+
+def find_contradictions(placed: Sequence[PlacedBlock], context: PlanContext) -> Iterator[_Found]:
+    """The open tasks below headings that are done, and headings that are not without one."""
+    stated: dict[HeadingSection, tuple[int, TaskState]] = {}
+    for reading, first, _ in placed:
+        for item in reading.block.items:
+            if item.kind is TaskKind.HEADING and item.section not in context.headings:
+                state = _state_in_heading(item)
+                if state is not None:
+                    stated[item.section] = (first + item.line, state)
+    if stated:
+        yield from _open_below_done(placed, stated)
+        yield from _done_below_open(placed, stated)
+
+
+def _state_in_heading(heading: PlanItemDraft) -> TaskState | None:
+    """The state of a heading, if it is neither decoration nor one of a list that it announces."""
+    is_sure = heading.is_in_words or not (heading.is_signed or heading.is_coloured)
+    if not is_sure or heading.text.endswith((":", "\uff1a")):
+        return None
+    if heading.box is not None:
+        return TaskState.DONE if heading.box in TICKS else TaskState.TODO
+    if heading.written_state is not None:
+        return heading.written_state
+    parts = read_title(heading.text)
+    if parts.is_done or parts.is_struck:
+        return TaskState.DONE
+    return TaskState.IN_PROGRESS if parts.is_in_progress or parts.is_blocked else None
+
+
+def _open_below_done(placed: Sequence[PlacedBlock], stated: _Stated) -> Iterator[_Found]:
+    """The tasks, except optional ones, and those below ``Completed``, each of which is reported."""
+    done = {section for section, (_, state) in stated.items() if state in SETTLED_STATES}
+    for reading, first, _ in placed:
+        if done.isdisjoint(_with_around(reading.open_sections())):
+            continue
+        for row in reading.rows():
+            headings = [one for one in with_parents(row.section) if one in done]
+            if headings and _is_required(row):
+                yield GuessCause.OPEN_BELOW_DONE, first + row.line, headings[0].title
+
+
+def _is_required(row: ParsedRow) -> bool:
+    is_reported = row.section.kind is SectionKind.DONE
+    return not (is_reported or row.optional or row.state in SETTLED_STATES)
+
+
+def _done_below_open(placed: Sequence[PlacedBlock], stated: _Stated) -> Iterator[_Found]:
+    with_tasks: set[HeadingSection] = set()
+    with_open: set[HeadingSection] = set()
+    for reading, _, _ in placed:
+        with_tasks |= _with_around(reading.sections())
+        with_open |= _with_around(reading.open_sections())
+    for section, (line, state) in stated.items():
+        if state not in SETTLED_STATES and section in with_tasks - with_open:
+            yield GuessCause.DONE_BELOW_OPEN, line, section.title
+
+
+def _with_around(sections: Iterator[HeadingSection]) -> set[HeadingSection]:
+    return {one for section in sections for one in with_parents(section)}
