@@ -122,9 +122,20 @@ STORIES = Profile(
         "tasks.json",
         "prd.json",
         "scripts/ralph/prd.json",
+        ".ralph/prd.json",
+        "plans/prd.json",
+        "feature_list.json",
     ),
     # A tasks.json in the root may as likely belong to another tool.
-    signs=("ralph/tasks.json", "ralph/prd.json", "prd.json", "scripts/ralph/prd.json"),
+    signs=(
+        "ralph/tasks.json",
+        "ralph/prd.json",
+        "prd.json",
+        "scripts/ralph/prd.json",
+        ".ralph/prd.json",
+        "plans/prd.json",
+        "feature_list.json",
+    ),
     settings=MappingProxyType(
         {
             "agent": "claude",

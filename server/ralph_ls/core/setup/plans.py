@@ -18,8 +18,7 @@ from ralph_ls.core.plan.edit.layout import sections_of
 from ralph_ls.core.plan.edit.proposals import as_single_line
 from ralph_ls.core.plan.edit.task_edits import add_task_note
 from ralph_ls.core.plan.edit.task_order import add_task
-from ralph_ls.core.plan.formats.json_edit import with_item, with_member
-from ralph_ls.core.plan.formats.json_text import JsonNode
+from ralph_ls.core.plan.formats.json_edit import parts_of, with_item, with_member
 from ralph_ls.core.plan.formats.stories.story_file import (
     FRESH,
     StoryFile,
@@ -178,16 +177,19 @@ def _added(text: str, item: DraftItem) -> str:
         ensure_ascii=False,
         indent=2,
     )
-    n_items = len(stories.array.items or ())
-    if n_items == 0:
+    filled = [one.node for one in stories.lists if parts_of(one.node)]
+    if not filled:
         return _filled(text, stories, raw)
-    indent = _indent_of(text, stories.array)
-    return with_item(text, stories.array, n_items - 1, raw.replace("\n", f"\n{indent}"))
+    starts = [start for start, _ in parts_of(filled[-1])]
+    indent = _indent_of(text, starts[0])
+    if filled[-1].members is not None:
+        raw = f"{json.dumps(json.loads(raw)['id'])}: {raw}"
+    return with_item(text, filled[-1], len(starts) - 1, raw.replace("\n", f"\n{indent}"))
 
 
 def _filled(text: str, stories: StoryFile, raw: str) -> str:
     """An empty list has no layout to follow and gets that of a new file."""
-    array = stories.array
+    array = stories.lists[0].node
     if stories.root.items is not None:
         inside = raw.replace("\n", "\n  ")
         return f"{text[: array.start]}[\n  {inside}\n]{text[array.end :]}"
@@ -219,10 +221,9 @@ def _next_number(stories: StoryFile) -> int:
     return max([len(stories.stories), *numbers]) + 1
 
 
-def _indent_of(text: str, array: JsonNode) -> str:
-    """The indentation of the first story, where it has a line to itself."""
-    first = array.elements[0]
-    before = text[text.rfind("\n", 0, first.start) + 1 : first.start]
+def _indent_of(text: str, start: int) -> str:
+    """The indentation of a story, where it has a line to itself."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
     return before if not before.strip() else ""
 
 

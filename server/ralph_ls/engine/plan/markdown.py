@@ -71,6 +71,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, RemovedTask, TaskRef
 from ralph_ls.store.files import resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.detection import why_of_tool
 from ralph_ls.store.project.prompt_texts import notes_of_plan
 
 PLANNING_TRIES = 3
@@ -351,7 +352,8 @@ def _without_plan(root: Path, settings: LoadedSettings, *, resume: bool) -> Loca
         return None
     if profile.without_plan is WithoutPlan.PLAN:
         return LocatedPlan(path=path, text="")
-    is_wanted = settings.names_profile and not resume
+    # A second plan would hide the one that another tool is to write here.
+    is_wanted = settings.names_profile and not resume and not why_of_tool(root)
     if profile.without_plan is WithoutPlan.SKELETON and is_wanted:
         refusal = f"there was no plan, so {path} was created with its sections; "
         refusal += how_to_write_a_task(path)

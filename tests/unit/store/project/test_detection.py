@@ -11,8 +11,8 @@ from ralph_ls.store.project.config_file import PreviousChoice, load_settings, re
 from ralph_ls.store.project.detection import (
     detect_plans,
     detect_profiles,
+    how_to_begin,
     likely_plans,
-    name_likely_plans,
 )
 
 FIXPLAN, SPEC = ProfileName.FIXPLAN, ProfileName.SPEC
@@ -41,6 +41,8 @@ class TestWhatFits:
             (("IMPLEMENTATION_PLAN.md",), ["spec"]),
             (("specs/a.md",), ["spec"]),
             (("scripts/ralph/prd.json",), ["stories"]),
+            ((".ralph/prd.json",), ["stories"]),
+            (("plans/prd.json", "feature_list.json"), ["stories"]),
             (("ralph/tasks.json", "ralph/prd.json"), ["stories"]),
             ((".beads/",), ["beads"]),
             (("IMPLEMENTATION_PLAN.md", "prd.json", ".beads/"), ["spec", "stories", "beads"]),
@@ -80,12 +82,22 @@ class TestLikelyPlans:
         )
 
     def test_a_message_names_some_and_what_to_do(self, tmp_path: Path) -> None:
-        assert name_likely_plans(put(tmp_path, "NOTES.md")) == ""
+        assert how_to_begin(put(tmp_path, "NOTES.md"), "ask") == "; ask"
         put(tmp_path, "PLAN.md", "TODO.md", "docs/PLAN.md", "docs/tasks.md")
-        assert name_likely_plans(tmp_path) == (
-            "; PLAN.md, TODO.md, docs/PLAN.md and 1 more may be one: check it with ralph plan "
+        assert how_to_begin(tmp_path, "ask") == (
+            "; ask; PLAN.md, TODO.md, docs/PLAN.md and 1 more may be one: check it with ralph plan "
             "PLAN.md, then work on it with ralph run --plan PLAN.md"
         )
+
+    def test_where_another_tool_writes_the_plan_a_message_says_how(self, tmp_path: Path) -> None:
+        put(tmp_path, "specs/001-a/spec.md")
+        assert how_to_begin(tmp_path, "ask") == (
+            "; this is a project of spec-kit without a plan yet; write its tasks with "
+            "/speckit.tasks"
+        )
+        put(tmp_path, "specs/002-b/tasks.md", "openspec/changes/c/")
+        seen = "this is a project of spec-kit; see its plans with: ralph plan --all"
+        assert how_to_begin(tmp_path, "ask") == f"; {seen}"
 
 
 class TestSettings:

@@ -23,43 +23,62 @@ def with_member(text: str, holder: JsonNode, key: str, raw: str) -> str:
         return text[: holder.start + 1] + inside + text[holder.end - 1 :]
     last = members[-1]
     colon = text[last.end : last.node.start]
-    between = _between(text, holder, [(member.start, member.node.end) for member in members])
+    between = _between(text, holder, parts_of(holder))
     added = between + to_json(key) + colon + raw
     return text[: last.node.end] + added + text[last.node.end :]
 
 
-def with_item(text: str, array: JsonNode, behind: int | None, raw: str) -> str:
-    """The text with an item inserted into a non-empty list: behind the nth, or first."""
-    items = array.elements
-    between = _between(text, array, [(item.start, item.end) for item in items])
+def parts_of(holder: JsonNode) -> tuple[tuple[int, int], ...]:
+    """Where the items of a list begin and end, or the members of an object with their keys."""
+    if holder.members is not None:
+        return tuple((member.start, member.node.end) for member in holder.members)
+    return tuple((item.start, item.end) for item in holder.elements)
+
+
+def values_of(holder: JsonNode) -> tuple[JsonNode, ...]:
+    """The items of a list or the values of an object, in the order of ``parts_of``."""
+    if holder.members is not None:
+        return tuple(member.node for member in holder.members)
+    return holder.elements
+
+
+def with_item(text: str, holder: JsonNode, behind: int | None, raw: str) -> str:
+    """The text with a part inserted into a list or object: behind the nth, or first.
+
+    ``raw`` is an item, or a member with its key. An empty list or object gets no white space.
+    """
+    parts = parts_of(holder)
+    if not parts:
+        return text[: holder.start + 1] + raw + text[holder.end - 1 :]
+    between = _between(text, holder, parts)
     if behind is None:
-        at = items[0].start
+        at = parts[0][0]
         return text[:at] + raw + between + text[at:]
-    at = items[behind].end
+    at = parts[behind][1]
     return text[:at] + between + raw + text[at:]
 
 
-def without_item(text: str, array: JsonNode, nth: int) -> str:
-    """The text without the nth item of a list and its comma."""
-    items = array.elements
-    if len(items) == 1:
-        return f"{text[: array.start]}[]{text[array.end :]}"
-    if nth + 1 < len(items):
-        return text[: items[nth].start] + text[items[nth + 1].start :]
-    return text[: items[nth - 1].end] + text[items[nth].end :]
+def without_item(text: str, holder: JsonNode, nth: int) -> str:
+    """The text without the nth part of a list or object and its comma."""
+    parts = parts_of(holder)
+    if len(parts) == 1:
+        return text[: holder.start + 1] + text[holder.end - 1 :]
+    if nth + 1 < len(parts):
+        return text[: parts[nth][0]] + text[parts[nth + 1][0] :]
+    return text[: parts[nth - 1][1]] + text[parts[nth][1] :]
 
 
-def with_moved_item(text: str, array: JsonNode, nth: int, before: int | None) -> str:
-    """The text with the nth item before another one, or behind the last; separators stay."""
-    items = array.elements
-    order = [place for place in range(len(items)) if place != nth]
+def with_moved_item(text: str, holder: JsonNode, nth: int, before: int | None) -> str:
+    """The text with the nth part before another one, or behind the last; separators stay."""
+    parts = parts_of(holder)
+    order = [place for place in range(len(parts)) if place != nth]
     order.insert(len(order) if before is None else before - (before > nth), nth)
-    parts: list[str] = []
+    moved: list[str] = []
     end = 0
-    for slot, place in zip(items, order, strict=True):
-        parts += text[end : slot.start], text[items[place].start : items[place].end]
-        end = slot.end
-    return "".join([*parts, text[end:]])
+    for (start, slot_end), place in zip(parts, order, strict=True):
+        moved += text[end:start], text[slice(*parts[place])]
+        end = slot_end
+    return "".join([*moved, text[end:]])
 
 
 def require_json(text: str) -> JsonNode:

@@ -50,6 +50,9 @@ def only(story: dict[str, object], key: str = "userStories") -> tuple[str, str, 
         pytest.param({"id": "1", "story": "s", "status": "Not-Started", "passes": True},
                      ("s", "done", ()), id="our-name-first"),
         pytest.param({"id": "1", "title": "t", "status": "odd"}, ("t", "todo", ()), id="odd"),
+        pytest.param({"id": "1", "title": "t", "status": "passing"}, ("t", "done", ()),
+                     id="passing"),
+        pytest.param({"id": "1", "task": "t", "status": "已完成"}, ("t", "done", ()), id="chinese"),
         pytest.param({"id": "1", "description": "d " * 100},
                      ("d " * 59 + "d…", "todo", ()), id="long"),
     ],
@@ -78,6 +81,12 @@ def test_a_list_of_anything_else_is_none_of_stories(text: str) -> None:
     parsed = parse_stories(text)
     assert parsed.plan.tasks == ()
     assert "stories-shape" in [problem.code for problem in parsed.problems]
+
+
+def test_an_id_may_have_another_name() -> None:
+    known = read_stories(json.dumps({"project": {"a": 1}, "tasks": [{"taskId": 7, "name": "t"}]}))
+    assert [story.id for story in known.stories.stories] == ["7"]
+    assert [finding.code for finding in known.findings] == ["story-field-type"]
 
 
 def test_reads_states_in_words() -> None:
@@ -127,15 +136,11 @@ def test_two_writers_are_merged_under_the_names_of_the_file() -> None:
     ("file", "says"),
     [
         (
-            {"phases": [{"tasks": [{"id": "1"}, {"id": "2"}]}, {"tasks": [{"id": "3"}]}]},
+            {"a b": [{"id": "1"}], "texts": ["x"]},
             (
-                "; there are 3 objects in phases[].tasks, which are not read; put them into one "
-                "list, as in: jq '.userStories = [.phases[].tasks[]?]' FILE > NEW"
+                "; there is a list a b with 1 object; if they are the work, call it userStories, "
+                "or give each a title and a status"
             ),
-        ),
-        (
-            {"a b": [{"id": "1"}], "texts": ["x"], "parts": [{"id": "1", "tasks": []}]},
-            "; there is a list parts with 1 object; if they are the work, call it userStories",
         ),
         ({"a": 1}, "; add it, with an id and a title for each story"),
     ],

@@ -17,15 +17,18 @@ from functools import partial
 from typing import assert_never
 
 from ralph_ls.core.plan.formats.json_edit import (
+    parts_of,
     require_json,
     to_json,
+    values_of,
+    with_item,
     with_member,
     with_moved_item,
     without_item,
 )
 from ralph_ls.core.plan.formats.json_text import value_of
 from ralph_ls.core.plan.formats.stories.review_cycle import CRITERIA, PRIORITY, VERIFY
-from ralph_ls.core.plan.formats.stories.shapes import status_word
+from ralph_ls.core.plan.formats.stories.shapes import status_of, status_word
 from ralph_ls.core.plan.formats.stories.story_file import (
     COUNT,
     DEPENDS,
@@ -41,6 +44,7 @@ from ralph_ls.core.plan.formats.stories.story_file import (
 )
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
+from ralph_ls.protocol.task_words import TaskState
 
 RESET_FOR_RETRY = "Reset for retry"
 RESET_FOR_REPLANNING = "Reset for replanning"
@@ -87,16 +91,29 @@ def pass_story(text: str, story_id: str) -> str:
     values: dict[str, object] = {PASSES: True}
     if story.status is not None:
         values[STATUS] = ReviewStatus.APPROVED.value
-    return set_fields(text, story_id, values)
+    return _with_status(set_fields(text, story_id, values), story_id, TaskState.DONE)
 
 
 def reopen_story(text: str, story_id: str) -> str:
     """Reset a story to its state before any work; missing fields are not added."""
     story = find_story(text, story_id)
     fresh = {key: json.loads(raw) for key, raw in FRESH.items()}
-    return set_fields(
+    text = set_fields(
         text, story_id, {key: value for key, value in fresh.items() if key in story.fields}
     )
+    return _with_status(text, story_id, TaskState.TODO)
+
+
+def _with_status(text: str, story_id: str, state: TaskState) -> str:
+    """A story whose file has a flag and a status has both changed."""
+    stories = _read(text)
+    story = stories.by_id()[story_id]
+    member = story.fields.get("status")
+    if member is None or status_of(member.node) in {None, state}:
+        return text
+    used = (one.fields["status"].node for one in stories.stories if "status" in one.fields)
+    word = to_json(status_word(used, passes=state is TaskState.DONE))
+    return with_member(text, story.node, member.key, word)
 
 
 def append_story_note(text: str, story_id: str, note: str) -> str:
@@ -176,14 +193,33 @@ def note_on_story(text: str, story_id: str, words: str) -> str:
 def move_story(text: str, *, story_id: str, before: str | None) -> str:
     """Move a story before another one, or behind the last; all other bytes stay.
 
-    Without priorities, the order of the file is the order of the work.
+    Without priorities, the order of the file is the order of the work. A story that is moved to
+    another list, such as that of the next phase, is in it afterwards.
     """
+    stories = _read(text)
     story = find_story(text, story_id)
     target = None if before is None else find_story(text, before)
-    array = read_stories(text).stories.array
-    items = array.elements
-    place = None if target is None else items.index(target.node)
-    return with_moved_item(text, array, items.index(story.node), place)
+    home = stories.list_of(story).node
+    goal = stories.lists[-1 if target is None else target.nth_list].node
+    nth = values_of(home).index(story.node)
+    place = None if target is None else values_of(goal).index(target.node)
+    if goal is home:
+        return with_moved_item(text, home, nth, place)
+    if (goal.members is None) is not (home.members is None):
+        raise RalphError(
+            f"{story.id} cannot be moved there, because one of the two lists is an object by id; "
+            "move it in the file yourself"
+        )
+    start, end = parts_of(home)[nth]
+    raw = text[start:end]
+    n_parts = len(parts_of(goal))
+    behind = (n_parts if place is None else place) - 1
+    # The later of the two places is changed first, so that the other one stays where it is.
+    if goal.start > home.start:
+        text = with_item(text, goal, behind if behind >= 0 else None, raw)
+        return without_item(text, home, nth)
+    text = without_item(text, home, nth)
+    return with_item(text, goal, behind if behind >= 0 else None, raw)
 
 
 def refuse_hold(text: str, *, story_id: str) -> str:
@@ -197,8 +233,8 @@ def refuse_hold(text: str, *, story_id: str) -> str:
 
 def without_story(text: str, story: Story) -> str:
     """The text without one of its stories and its comma."""
-    array = read_stories(text).stories.array
-    return without_item(text, array, array.elements.index(story.node))
+    home = read_stories(text).stories.list_of(story).node
+    return without_item(text, home, values_of(home).index(story.node))
 
 
 def user_decisions(before: str, after: str) -> tuple[tuple[str, str], ...]:

@@ -19,7 +19,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ralph_ls.core.plan.diff.guard_overrides import AcceptedEdit
-from ralph_ls.core.plan.formats.json_edit import to_json, with_item, with_member
+from ralph_ls.core.plan.formats.json_edit import (
+    parts_of,
+    to_json,
+    values_of,
+    with_item,
+    with_member,
+)
 from ralph_ls.core.plan.formats.json_text import JsonNode, last_members
 from ralph_ls.core.plan.formats.stories.edits import flag_in, without_story
 from ralph_ls.core.plan.formats.stories.review_cycle import (
@@ -41,6 +47,7 @@ from ralph_ls.core.plan.formats.stories.story_file import (
     Story,
     StoryFile,
     StoryFinding,
+    counterpart,
     is_unusable,
     new_findings,
     read_stories,
@@ -134,18 +141,22 @@ def _dependencies_back(was: StoryFile, now: StoryFile, story_id: str) -> str:
 
 def _story_back(was: StoryFile, now: StoryFile, story_id: str) -> str:
     """Restore a deleted story behind the nearest remaining one before it."""
-    raw = _raw(was.text, was.by_id()[story_id].node)
-    old, new = was.array.elements, now.array.items
+    story = was.by_id()[story_id]
+    goal = counterpart(was, now, story)
+    if goal is None:
+        return now.text
+    home, parts = was.list_of(story).node, parts_of(was.list_of(story).node)
+    start, end = parts[values_of(home).index(story.node)]
+    raw, new = was.text[start:end], parts_of(goal)
     if not new:
-        begin = was.text[was.array.start + 1 : old[0].start]
-        end = was.text[old[-1].end : was.array.end - 1]
-        whole = f"[{begin}{raw}{end}]"
-        return now.text[: now.array.start] + whole + now.text[now.array.end :]
-    starts = [item.start for item in new]
-    places = {story.id: starts.index(story.node.start) for story in now.stories}
-    ids = [story.id for story in was.stories]
+        begin = was.text[home.start : parts[0][0]]
+        whole = f"{begin}{raw}{was.text[parts[-1][1] : home.end]}"
+        return now.text[: goal.start] + whole + now.text[goal.end :]
+    starts = {node.start: nth for nth, node in enumerate(values_of(goal))}
+    places = {one.id: starts[one.node.start] for one in now.stories if one.node.start in starts}
+    ids = [one.id for one in was.stories if one.nth_list == story.nth_list]
     earlier = [places[name] for name in ids[: ids.index(story_id)] if name in places]
-    return with_item(now.text, now.array, earlier[-1] if earlier else None, raw)
+    return with_item(now.text, goal, earlier[-1] if earlier else None, raw)
 
 
 def _header_back(was: StoryFile, now: StoryFile, key: str) -> str:

@@ -10,8 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ralph_ls.core.plan.diff.merge_lines import MergeConflict, MergedPlan
-from ralph_ls.core.plan.formats.json_edit import with_item, with_member
-from ralph_ls.core.plan.formats.json_text import JsonMember, last_members, value_of
+from ralph_ls.core.plan.formats.json_edit import (
+    parts_of,
+    values_of,
+    with_item,
+    with_member,
+)
+from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode, last_members, value_of
 from ralph_ls.core.plan.formats.stories.edits import append_story_note, without_story
 from ralph_ls.core.plan.formats.stories.story_file import (
     Story,
@@ -24,8 +29,9 @@ from ralph_ls.core.plan.formats.stories.story_file import (
 def merge_stories(base: str, mine: str, theirs: str) -> MergedPlan:
     """Merge the changes of ``mine`` and ``theirs`` since ``base`` into one text. Total.
 
-    If one of the two is no file of stories (half typed, perhaps), ``mine`` stays as it is, as one
-    conflict; stories that one side removed and the other did not touch are removed.
+    If one of the two is no file of stories (half typed, perhaps), or has other lists of stories
+    than the base, ``mine`` stays as it is, as one conflict; stories that one side removed and the
+    other did not touch are removed.
     """
     if theirs in {base, mine}:
         return MergedPlan(text=mine)
@@ -33,7 +39,8 @@ def merge_stories(base: str, mine: str, theirs: str) -> MergedPlan:
         return MergedPlan(text=theirs)
     texts = [read_stories(text) for text in (base, mine, theirs)]
     was, now, other = (known.stories for known in texts)
-    if any(is_unusable(known) or known.stories.root.members is None for known in texts):
+    is_lost = any(is_unusable(known) or known.stories.root.members is None for known in texts)
+    if is_lost or not _has_same_lists(was, now, other):
         return MergedPlan(text=mine, conflicts=(MergeConflict(line=0, mine=mine, theirs=theirs),))
     work = _Merge(mine)
     work.take_header(was, now, other)
@@ -49,16 +56,19 @@ class _Merge:
         self.conflicts: list[MergeConflict] = []
 
     def take_header(self, was: StoryFile, now: StoryFile, other: StoryFile) -> None:
-        """The fields of the file itself; one that both changed stays as it is here."""
-        old, mine, theirs = (last_members(one.root) for one in (was, now, other))
-        for key, member in theirs.items():
-            if member.node is other.array or not _differs(old, theirs, key):
-                continue
-            raw = other.text[member.node.start : member.node.end]
-            if _differs(old, mine, key) and _differs(mine, theirs, key):
-                self._conflict(now, mine.get(key), raw)
-            else:
-                self.text = with_member(self.text, read_stories(self.text).stories.root, key, raw)
+        """The fields of the file and of its phases; one that both changed stays as it is here."""
+        for nth, owner in enumerate(_owners(other)):
+            old, mine = (last_members(_owners(one)[nth]) for one in (was, now))
+            theirs = last_members(owner)
+            for key, member in theirs.items():
+                if _has_list(member, other) or not _differs(old, theirs, key):
+                    continue
+                raw = other.text[member.node.start : member.node.end]
+                if _differs(old, mine, key) and _differs(mine, theirs, key):
+                    self._conflict(now, mine.get(key), raw)
+                else:
+                    here = _owners(read_stories(self.text).stories)[nth]
+                    self.text = with_member(self.text, here, key, raw)
 
     def take_stories(self, was: StoryFile, now: StoryFile, other: StoryFile) -> None:
         """Every story of the other version, each by its id."""
@@ -98,21 +108,62 @@ class _Merge:
     def _add(self, other: StoryFile, nth: int) -> None:
         """Insert a story behind the nearest one before it that exists here."""
         story, here = other.stories[nth], read_stories(self.text).stories
-        raw = other.text[story.node.start : story.node.end]
-        items = here.array.items or ()
-        if not items:
-            array = here.array
-            self.text = f"{self.text[: array.start]}[{raw}]{self.text[array.end :]}"
-            return
-        places = {one.id: items.index(one.node) for one in here.stories}
+        home, goal = other.list_of(story).node, here.lists[story.nth_list].node
+        start, end = parts_of(home)[values_of(home).index(story.node)]
+        starts = {node.start: place for place, node in enumerate(values_of(goal))}
+        places = {
+            one.id: starts[one.node.start] for one in here.stories if one.node.start in starts
+        }
         earlier = [places[one.id] for one in other.stories[:nth] if one.id in places]
-        self.text = with_item(self.text, here.array, earlier[-1] if earlier else None, raw)
+        raw = other.text[start:end]
+        self.text = with_item(self.text, goal, earlier[-1] if earlier else None, raw)
 
     def _conflict(self, here: StoryFile, member: JsonMember | None, theirs: str) -> None:
         place = 0 if member is None else member.node.start
         mine = None if member is None else here.text[member.node.start : member.node.end]
         line = here.text.count("\n", 0, place)
         self.conflicts.append(MergeConflict(line=line, mine=mine, theirs=theirs))
+
+
+def _has_same_lists(was: StoryFile, now: StoryFile, other: StoryFile) -> bool:
+    """Whether the stories are in the same lists, and nothing but fields around them has changed.
+
+    A file with one list at the top level may rename it.
+    """
+    if all(len(one.lists) == 1 and len(one.lists[0].path) == 1 for one in (was, now, other)):
+        kinds = {one.lists[0].node.members is None for one in (was, now, other)}
+        return len(kinds) == 1
+    return _frame(was) == _frame(now) == _frame(other)
+
+
+def _owners(stories: StoryFile) -> list[JsonNode]:
+    """The file itself, and the objects whose members are its lists of stories."""
+    owners = [one.owner for one in stories.lists if one.owner is not None]
+    return list({node.start: node for node in (stories.root, *owners)}.values())
+
+
+def _has_list(member: JsonMember, stories: StoryFile) -> bool:
+    node = member.node
+    return any(node.start <= one.node.start < node.end for one in stories.lists)
+
+
+def _frame(stories: StoryFile) -> object:
+    """The file without its stories and without the fields of the objects that have them."""
+    lists = {(one.node.start, one.node.end) for one in stories.lists}
+    owners = {node.start for node in _owners(stories)}
+
+    def bare(node: JsonNode) -> object:
+        if (node.start, node.end) in lists:
+            return node.members is None
+        if node.items is not None:
+            return [bare(item) for item in node.items]
+        return {
+            member.key: bare(member.node)
+            for member in node.members or ()
+            if node.start not in owners or _has_list(member, stories)
+        } or value_of(node)
+
+    return bare(stories.root)
 
 
 def _differs(one: Mapping[str, JsonMember], other: Mapping[str, JsonMember], key: str) -> bool:

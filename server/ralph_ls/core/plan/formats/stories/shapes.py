@@ -1,20 +1,24 @@
 """Story shapes: what other tools call the fields of a story, as one table.
 
 A story is read under our names, whatever the file calls them, and written under the file's. Where a
-file has a status in words instead of ``passes``, its words for done and open are written.
+file has a status in words instead of ``passes``, its words for done and open are written. Words
+that are not in the table are those of Markdown plans, in every language.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from types import MappingProxyType
 
-from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode, last_members
+from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode
+from ralph_ls.core.plan.parse.state_words import read_state_word
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.task_words import TaskState
 
-LISTS = ("userStories", "stories", "features", "tasks", "items")
+LISTS = ("userStories", "stories", "features", "tasks", "items", "user_stories", "todos")
 """The fields of a file that may be its list of stories, ours first."""
 
 HEAD: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -29,12 +33,24 @@ STATUS_WORDS: Mapping[str, TaskState] = MappingProxyType(
         "pending": TaskState.TODO,
         "not started": TaskState.TODO,
         "failed": TaskState.TODO,
+        "failing": TaskState.TODO,
+        "new": TaskState.TODO,
+        "draft": TaskState.TODO,
+        "proposed": TaskState.TODO,
+        "queued": TaskState.TODO,
+        "spec ready": TaskState.TODO,
         "in progress": TaskState.IN_PROGRESS,
         "doing": TaskState.IN_PROGRESS,
+        "review": TaskState.IN_PROGRESS,
+        "needs review": TaskState.IN_PROGRESS,
+        "testing": TaskState.IN_PROGRESS,
         "done": TaskState.DONE,
         "complete": TaskState.DONE,
         "completed": TaskState.DONE,
         "passed": TaskState.DONE,
+        "passing": TaskState.DONE,
+        "pass": TaskState.DONE,
+        "verified": TaskState.DONE,
         "closed": TaskState.DONE,
         "blocked": TaskState.BLOCKED,
         "skipped": TaskState.SKIPPED,
@@ -42,6 +58,7 @@ STATUS_WORDS: Mapping[str, TaskState] = MappingProxyType(
         "cancelled": TaskState.SKIPPED,
     }
 )
+_LONGEST_STATUS = 30
 _WRITTEN = {True: "done", False: "open"}
 
 
@@ -55,6 +72,8 @@ def canonical_members(members: Mapping[str, JsonMember]) -> Mapping[str, JsonMem
         if key is not None:
             found.pop(key, None)
             found[name] = members[key]
+    if "passes" not in found and is_unknown_status(members.get("status")):
+        found["passes"] = found.pop("status")
     return found
 
 
@@ -62,7 +81,17 @@ def status_of(node: JsonNode | None) -> TaskState | None:
     """The state that a status in words means; None where there is no such word."""
     if node is None or not isinstance(node.scalar, str):
         return None
-    return STATUS_WORDS.get(" ".join(re.split(r"[\s_-]+", node.scalar.strip().casefold())))
+    words = " ".join(re.split(r"[\s_-]+", node.scalar.strip().casefold()))
+    if len(words) > _LONGEST_STATUS:
+        return None
+    return STATUS_WORDS.get(words) or read_state_word(words)
+
+
+def is_unknown_status(member: JsonMember | None) -> bool:
+    """Whether a member is a status in a word that has no known state."""
+    if member is None or member.key != "status" or not _is_text(member.node):
+        return False
+    return len(str(member.node.scalar)) <= _LONGEST_STATUS and status_of(member.node) is None
 
 
 def status_word(used: Iterable[JsonNode], *, passes: bool) -> str:
@@ -72,41 +101,27 @@ def status_word(used: Iterable[JsonNode], *, passes: bool) -> str:
     return next(words, _WRITTEN[passes])
 
 
-def missing_list(members: Mapping[str, JsonMember]) -> str:
-    """The message for a file without a list of stories: which list it has, and what to do."""
+def missing_list(lists: Sequence[tuple[tuple[str, ...], int]]) -> str:
+    """The message for a file without a list of stories: which list it has, and what to do.
+
+    ``lists`` are the lists of objects, by the keys on the way to each.
+    """
     message = f"the list {LISTS[0]} is missing"
-    keys = [key for key in members if _PLAIN_KEY.fullmatch(key)]
-    for key in keys:
-        parts = _objects_in(members[key].node)
-        inner = ((name, _stories_below(parts, name)) for name in LISTS)
-        found = next(((name, n_stories) for name, n_stories in inner if n_stories), None)
-        if found is not None:
-            name, n_stories = found
-            return (
-                f"{message}; there are {count_of(n_stories, 'object')} in {key}[].{name}, which "
-                "are not read; put them into one list, as in: "
-                f"jq '.{LISTS[0]} = [.{key}[].{name}[]?]' FILE > NEW"
-            )
-    lists = ((key, len(_objects_in(members[key].node))) for key in keys)
-    other = next(((key, n_objects) for key, n_objects in lists if n_objects), None)
-    if other is None:
+    if not lists:
         return f"{message}; add it, with an id and a title for each story"
+    path, n_objects = max(lists, key=itemgetter(1))
     return (
-        f"{message}; there is a list {other[0]} with {count_of(other[1], 'object')}; if they are "
-        f"the work, call it {LISTS[0]}"
+        f"{message}; there is a list {path_name(path)} with {count_of(n_objects, 'object')}; if "
+        f"they are the work, call it {LISTS[0]}, or give each a title and a status"
     )
 
 
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+def path_name(path: tuple[str, ...]) -> str:
+    """A path as messages write it: ``phases.tasks``."""
+    return escape_surrogates(fold_whitespace(".".join(path)))[:_LONGEST_PATH]
 
 
-def _objects_in(node: JsonNode) -> list[JsonNode]:
-    return [item for item in node.items or () if item.members is not None]
-
-
-def _stories_below(parts: Iterable[JsonNode], name: str) -> int:
-    members = (last_members(part) for part in parts)
-    return sum(len(_objects_in(one[name].node)) for one in members if name in one)
+_LONGEST_PATH = 80
 
 
 def _is_text(node: JsonNode) -> bool:
@@ -117,22 +132,57 @@ def _is_list(node: JsonNode) -> bool:
     return node.items is not None
 
 
+def _is_id(node: JsonNode) -> bool:
+    return isinstance(node.scalar, str | int) and not isinstance(node.scalar, bool)
+
+
+def _is_ids(node: JsonNode) -> bool:
+    return node.items is not None or bool(ids_in(node))
+
+
+def ids_in(node: JsonNode) -> tuple[str, ...]:
+    """The ids that a text lists, such as ``US-3, US-4``; none for a sentence."""
+    text = node.scalar if isinstance(node.scalar, str) else ""
+    parts = [part.strip() for part in text.split(",")]
+    return tuple(parts) if all(map(_ONE_ID.fullmatch, parts)) else ()
+
+
+_ONE_ID = re.compile(r"(?=[^\d\s]*\d)[\w.-]{1,40}")
+
+
 def _says_whether(node: JsonNode) -> bool:
     return isinstance(node.scalar, bool) or status_of(node) is not None
 
 
 _ALIASES: Mapping[str, tuple[tuple[str, ...], Callable[[JsonNode], bool]]] = MappingProxyType(
     {
-        "title": (("name", "story", "summary", "description"), _is_text),
+        "id": (("taskId", "task_id", "storyId", "story_id"), _is_id),
+        "title": (
+            ("name", "story", "task", "summary", "description", "content", "text", "feature"),
+            _is_text,
+        ),
         "acceptanceCriteria": (
             ("acceptance_criteria", "acceptance", "criteria", "steps"),
             _is_list,
         ),
         "passes": (
-            ("passed", "done", "completed", "implemented", "status", "state"),
+            (
+                "passed",
+                "done",
+                "completed",
+                "complete",
+                "implemented",
+                "finished",
+                "isCompleted",
+                "status",
+                "state",
+            ),
             _says_whether,
         ),
-        "dependsOn": (("dependencies", "depends_on", "blockedBy"), _is_list),
+        "dependsOn": (
+            ("dependencies", "depends_on", "deps", "blockedBy", "blocked_by", "prerequisites"),
+            _is_ids,
+        ),
     }
 )
 """By our name: the others, by precedence, and what such a value looks like."""

@@ -19,12 +19,13 @@ The problems, by code:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ralph_ls.core.plan.formats.json_edit import values_of
 from ralph_ls.core.plan.formats.json_text import (
     MOST_FAULTS,
     JsonMember,
@@ -38,8 +39,15 @@ from ralph_ls.core.plan.formats.stories.shapes import (
     HEAD,
     LISTS,
     canonical_members,
+    ids_in,
     missing_list,
     status_of,
+)
+from ralph_ls.core.plan.formats.stories.story_lists import (
+    FoundLists,
+    StoryList,
+    find_lists,
+    places_of,
 )
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
 from ralph_ls.protocol.task_words import Priority, TaskState
@@ -89,6 +97,8 @@ class Story:
     depends_on: tuple[str, ...] = ()
     held: TaskState | None = None
     """Where the file has a status in words: in progress, blocked or skipped."""
+    nth_list: int = 0
+    """Which of the file's lists it is in; of two stories the one in an earlier list is first."""
     node: JsonNode = field(repr=False, compare=False)
     """The whole story in the text."""
     fields: Mapping[str, JsonMember] = field(repr=False, compare=False)
@@ -112,8 +122,17 @@ class StoryFile:
     """In the order of the file."""
     root: JsonNode = field(default=NOTHING, repr=False, compare=False)
     """The object that the file is, or the list that it is instead."""
-    array: JsonNode = field(default=NOTHING, repr=False, compare=False)
-    """The list of the stories."""
+    found: FoundLists = field(default=FoundLists(), repr=False, compare=False)
+    """Where the stories are."""
+
+    @property
+    def lists(self) -> tuple[StoryList, ...]:
+        """The lists of the stories, in the order of the file."""
+        return self.found.lists
+
+    def list_of(self, story: Story) -> StoryList:
+        """The list that a story of this file is in."""
+        return self.lists[story.nth_list]
 
     def by_id(self) -> Mapping[str, Story]:
         """Every story under its id; ids are unique here."""
@@ -151,20 +170,41 @@ def read_stories(text: str) -> ParsedStories:
         message = f"{_quoted(member.key)} is repeated in this object; only the last one counts"
         findings.append(StoryFinding("json-duplicate-key", message, member.start, member.end))
     reader = _Reader(findings)
-    head = _Fields(reader, last_members(root), "")
-    array = root if root.items is not None else head.list_of_stories(root)
+    members = last_members(root)
+    head = _Fields(reader, members, "")
+    found = find_lists(root)
+    if not found.lists:
+        place = members.get(LISTS[0], JsonNode(root.start, root.start + 1))
+        reader.report("stories-shape", missing_list(found.others), place, "")
     stories = StoryFile(
         text=text,
         project=head.first_text("project"),
         branch=head.first_text("branchName"),
         description=head.text("description"),
         verify_commands=head.texts("verifyCommands"),
-        stories=reader.read_stories(array),
+        stories=reader.read_stories(found.lists),
         root=root,
-        array=array,
+        found=found,
     )
     findings.sort(key=lambda one: one.start)
     return ParsedStories(stories=stories, findings=tuple(findings))
+
+
+def counterpart(was: StoryFile, now: StoryFile, story: Story) -> JsonNode | None:
+    """The list in another version of the file that is the one of a story; None where it is gone.
+
+    The only list of a file is the one of any other with one list, whatever its name is.
+    """
+    one = was.list_of(story).node
+    if len(was.lists) == len(now.lists) == 1:
+        found = now.lists[0].node
+    else:
+        key = list(places_of(was.lists))[story.nth_list]
+        nth = places_of(now.lists).get(key)
+        if nth is None:
+            return None
+        found = now.lists[nth].node
+    return found if (found.members is None) is (one.members is None) else None
 
 
 def is_unusable(known: ParsedStories) -> bool:
@@ -189,12 +229,15 @@ def new_findings(
 _RANKS: Mapping[str, tuple[Priority, float]] = MappingProxyType(
     {
         "critical": (Priority.P0, 1),
+        "urgent": (Priority.P0, 1),
         "high": (Priority.P0, 1),
         "p0": (Priority.P0, 1),
         "medium": (Priority.P1, 2),
+        "normal": (Priority.P1, 2),
         "p1": (Priority.P1, 2),
         "low": (Priority.P2, 3),
         "p2": (Priority.P2, 3),
+        "p3": (Priority.P2, 4),
     }
 )
 _STATUSES = ", ".join(["null", *ReviewStatus])
@@ -206,32 +249,49 @@ class _Reader:
     def __init__(self, findings: list[StoryFinding]) -> None:
         self._findings = findings
         self._ids: set[str] = set()
+        self._without_id: list[tuple[JsonNode, str]] = []
         self._next: dict[str, int] = {}
         """By id: the number that the next story gets which has it too."""
 
     def report(self, code: str, message: str, place: JsonNode | JsonMember, story: str) -> None:
         self._findings.append(StoryFinding(code, message, place.start, place.end, story))
 
-    def read_stories(self, array: JsonNode) -> tuple[Story, ...]:
+    def read_stories(self, lists: Sequence[StoryList]) -> tuple[Story, ...]:
         found: list[Story] = []
-        for node in array.items or ():
-            if node.members is None:
-                self.report("story-field-type", "a story must be an object", node, "")
-                continue
-            found.append(self._read_story(node))
+        for nth, one in enumerate(lists):
+            keys = [member.key for member in one.node.members or ()]
+            for number, node in enumerate(values_of(one.node)):
+                if node.members is None:
+                    self.report("story-field-type", "a story must be an object", node, "")
+                    continue
+                story = self._read_story(node, keys[number] if keys else "")
+                held = one.held if story.held is None else story.held
+                found.append(replace(story, held=held, nth_list=nth))
+        self._report_ids(n_stories=len(found))
         return tuple(found)
 
-    def _read_story(self, node: JsonNode) -> Story:
+    def _report_ids(self, n_stories: int) -> None:
+        """The stories without an id; where none has one, they are one problem."""
+        if len(self._without_id) == n_stories > 1:
+            message = "no story has an id; add one to each, so that its title may change"
+            self.report("story-field-missing", message, self._without_id[0][0], "")
+            return
+        for place, story_id in self._without_id:
+            self.report("story-field-missing", "the story has no id", place, story_id)
+
+    def _read_story(self, node: JsonNode, otherwise: str) -> Story:
+        """``otherwise`` is the id of a story that has none itself."""
         members = canonical_members(last_members(node))
-        written, title = _written_id(members), _written_title(members)
+        written, title = _written_id(members) or _as_id(otherwise), _written_title(members)
         story_id = self._own_id(written or title_id(title))
         fields = _Fields(self, members, story_id)
         place = JsonNode(node.start, node.start + 1)
         if not written and not fields.reports_type("id", "text"):
-            self.report("story-field-missing", "the story has no id", place, story_id)
+            self._without_id.append((place, story_id))
         elif written and story_id != written:
             message = f"an earlier story already has the id {written}; ids must be unique"
-            self.report("story-id-duplicate", message, members["id"].node, story_id)
+            at = members["id"].node if "id" in members else place
+            self.report("story-id-duplicate", message, at, story_id)
         fields.text("title")
         if not title and not fields.has("title"):
             self.report("story-field-missing", f"{story_id} has no title", place, story_id)
@@ -271,20 +331,6 @@ class _Fields:
         self._members = members
         self._story = story
 
-    def list_of_stories(self, root: JsonNode) -> JsonNode:
-        """Our list, or the first one of objects that another tool has."""
-        member = self._members.get(LISTS[0])
-        if member is not None and member.node.items is not None:
-            return member.node
-        others = (self._members[key].node for key in LISTS[1:] if key in self._members)
-        known = next((node for node in others if _holds_stories(node)), None)
-        if known is not None:
-            return known
-        message = missing_list(self._members)
-        place = JsonNode(root.start, root.start + 1) if member is None else member
-        self._reader.report("stories-shape", message, place, "")
-        return NOTHING
-
     def has(self, key: str) -> bool:
         return self._node(key) is not None
 
@@ -304,7 +350,13 @@ class _Fields:
         return ""
 
     def first_text(self, key: str) -> str:
-        """The field of the file, or what other tools call it."""
+        """The field of the file, or what other tools call it; of an object its name."""
+        node = self._node(key)
+        if node is not None and node.members is not None:
+            names = last_members(node)
+            name = next((names[one] for one in HEAD[key] if _is_string(names.get(one))), None)
+            if name is not None:
+                return str(name.node.scalar)
         others = (name for name in HEAD[key] if _is_string(self._members.get(name)))
         return self.text(key if key in self._members else next(others, key))
 
@@ -312,7 +364,9 @@ class _Fields:
         return tuple(fold_whitespace(text) for text in self._strings(key) if text.strip())
 
     def ids(self, key: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(filter(None, map(_as_id, self._strings(key)))))
+        node = self._node(key)
+        listed = () if node is None else ids_in(node)
+        return tuple(dict.fromkeys(filter(None, map(_as_id, listed or self._strings(key)))))
 
     def flag(self, key: str) -> bool:
         node = self._node(key)
@@ -324,8 +378,11 @@ class _Fields:
         return False
 
     def held(self) -> TaskState | None:
-        state = status_of(self._node(PASSES))
-        return None if state in {TaskState.TODO, TaskState.DONE} else state
+        # A file may have both a flag and a status.
+        fields = (PASSES, "status")
+        states = (status_of(self._node(key)) for key in fields)
+        held = (state for state in states if state not in {None, TaskState.TODO, TaskState.DONE})
+        return next(held, None)
 
     def status(self) -> ReviewStatus | None:
         node = self._node(STATUS)
@@ -392,10 +449,6 @@ class _Fields:
 
     def _report_type(self, key: str, node: JsonNode, wanted: str) -> None:
         self._reader.report("story-field-type", f"{key} must be {wanted}", node, self._story)
-
-
-def _holds_stories(node: JsonNode) -> bool:
-    return bool(node.items) and all(item.members is not None for item in node.elements)
 
 
 def _is_string(member: JsonMember | None) -> bool:

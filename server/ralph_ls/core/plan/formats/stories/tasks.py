@@ -15,7 +15,8 @@ requested is in progress. None is blocked or skipped, because the file has no su
 
 The next iteration takes a story with requested changes first, then one that waits for its review,
 then a new one, so nothing is begun while other work is unfinished. Among stories of the same kind
-the lowest rank is taken, then the first in the file; stories without a rank are last.
+the lowest rank is taken, then the first in the file; stories without a rank are last. Lists of
+stories, such as those of phases, are done one after another.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from ralph_ls.core.plan.formats.json_text import LineIndex, last_members
+from ralph_ls.core.plan.formats.stories.shapes import LISTS, is_unknown_status, path_name
 from ralph_ls.core.plan.formats.stories.story_file import (
     DEPENDS,
     FEEDBACK,
@@ -39,6 +41,7 @@ from ralph_ls.core.plan.lint.remarks import LineSpan
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 from ralph_ls.core.plan.queries import next_task
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.run.values import Mode
 from ralph_ls.protocol.task_words import TaskState
@@ -66,15 +69,39 @@ def check_missing(stories: StoryFile, *, skip_review: bool = False) -> tuple[Sto
     """The problems that files of other tools may have, which must not keep an agent at work.
 
     - ``stories-branch-missing``: the file has no field ``branchName``; an empty one will do;
+    - ``stories-list-guessed``: a list of an unusual name is read because of its states;
+    - ``stories-not-read``: another list looks like stories, too;
+    - ``story-status-unknown``: a status is a word without a known state;
     - ``story-passes-unreviewed``: a story passes without a review; not where reviews are skipped.
     """
     found: list[StoryFinding] = []
     root = stories.root
-    has_stories = root.members is not None and stories.array.items is not None
+    has_stories = root.members is not None and bool(stories.lists)
     if has_stories and "branchName" not in last_members(root):
         message = "branchName is missing; name the branch for this work"
         found.append(StoryFinding("stories-branch-missing", message, root.start, root.start + 1))
+    if stories.found.is_guess:
+        first = stories.lists[0]
+        message = (
+            f"the objects in {path_name(first.path)} have states and are read as stories; if they "
+            f"are the work, call the list {LISTS[0]}"
+        )
+        place = first.node.start
+        found.append(StoryFinding("stories-list-guessed", message, place, place + 1))
+    for path, n_objects in stories.found.unread:
+        message = (
+            f"{count_of(n_objects, 'object')} in {path_name(path)}: not read, because the stories "
+            f"are in {path_name(stories.lists[0].path)}; move there what is work"
+        )
+        found.append(StoryFinding("stories-not-read", message, root.start, root.start + 1))
     for story in stories.stories:
+        if is_unknown_status(story.fields.get(PASSES)):
+            word = fold_whitespace(str(story.fields[PASSES].node.scalar))
+            message = (
+                f"“{word}” is not a known state, so {story.id} is read as open; write open, in "
+                "progress, done, blocked or skipped"
+            )
+            found.append(_at(story, "story-status-unknown", message, PASSES))
         if story.passes and story.status is None and not skip_review:
             message = f"{story.id} passes, but its {STATUS} is null; only a review may pass it"
             found.append(_at(story, "story-passes-unreviewed", message, PASSES))
@@ -195,7 +222,7 @@ def _to_task(story: Story, stories: StoryFile, lines: LineIndex) -> Task:
         title=story.title,
         state=story_task_state(story),
         priority=story.priority,
-        section=fold_whitespace(stories.project),
+        section=stories.list_of(story).section or fold_whitespace(stories.project),
         optional=False,
         line=line,
         start=start,
@@ -294,5 +321,5 @@ def _mode_of(stories: Collection[Story], *, skip_review: bool) -> Mode:
     return Mode.REVIEW if ReviewStatus.NEEDS_REVIEW in statuses else Mode.BUILD
 
 
-def _rank(story: Story) -> tuple[bool, float]:
-    return (story.rank is None, story.rank or 0.0)
+def _rank(story: Story) -> tuple[int, bool, float]:
+    return (story.nth_list, story.rank is None, story.rank or 0.0)
