@@ -305,7 +305,8 @@ NUMBERED_THINGS = (
     "|adr|task|run|part|loop|kw|schritt|étape|paso|fase|этап|шаг|спринт|етап|крок|krok|etap|stap"
 )
 _PREPOSITIONS = (
-    "in|on|at|as of|as|of|since|with|via|per|for|from|see|ref|refs|cf|stand|seit|ab|am|im|vom|mit"
+    "in|on|at|as of|as|of|since|with|via|per|for|from|see|ref|refs|cf|stan(?:d| na)?"
+    "|seit|ab|am|im|vom|mit"
     "|siehe|dans|en|le|la|depuis|au|du|avec|voir|el|desde|con|em|desde|na|no|com|ver|в|во|с|от|из"  # noqa: RUF001
     "|на|см|у|з|від|станом на|по состоянию на|див|w|z|od|dnia|wersja|версия|версія|op|sinds|met|zie"  # noqa: RUF001
     "|il|nella|dal|vedi|pada|di|sejak|lihat|ngày|vào|từ|trong|tarihinde|status|state|commit|release"
