@@ -401,7 +401,7 @@ class BlockReading:
         """The sections of its tasks."""
         if not self._is_plain:
             yield from (row.section for row in self.rows())
-        elif self.tally:
+        else:
             yield self.block.leave[-1]
 
     def open_sections(self) -> Iterator[HeadingSection]:
@@ -415,7 +415,7 @@ class BlockReading:
         """The sections of its tasks, except of tasks that are headings."""
         if not self._is_plain:
             yield from (row.section for row in self.rows() if row.kind is not TaskKind.HEADING)
-        elif self.tally:
+        else:
             yield self.block.leave[-1]
 
 

@@ -186,3 +186,4 @@ def test_a_line_that_says_that_all_is_done_is_reported_with_open_tasks(line: str
 def test_a_status_below_a_rule_is_not_that_of_the_last_heading() -> None:
     lines = ("# Roof", "## Tasks", "- [x] Saw", "## Start", "Read.", "", "---", "", "Status: ready")
     assert plan_of(*lines).tasks[-1].title == "Saw"
+    assert shown("## Task 1: a", "- b", "  ---", "", "Status: done") == ["done Task 1: a"]
