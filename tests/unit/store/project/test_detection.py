@@ -15,6 +15,7 @@ from ralph_ls.store.project.detection import (
     likely_plans,
 )
 
+NOTES = "scripts/ralph/progress.txt"
 FIXPLAN, SPEC = ProfileName.FIXPLAN, ProfileName.SPEC
 
 
@@ -117,6 +118,25 @@ class TestSettings:
         settings = load_settings(tmp_path, environment, overrides)
         assert settings.config.profile is FIXPLAN
         require_one_profile(settings)
+
+    @pytest.mark.parametrize(
+        ("there", "overrides", "progress"),
+        [
+            (("scripts/ralph/prd.json",), {}, "ralph/progress.txt"),
+            (("scripts/ralph/prd.json", NOTES), {}, NOTES),
+            (("prd.json", "progress.txt", NOTES), {}, "progress.txt"),
+            (("prd.json", NOTES), {}, "ralph/progress.txt"),
+            (("scripts/ralph/prd.json", NOTES, "ralph/progress.txt"), {}, "ralph/progress.txt"),
+            (("scripts/ralph/prd.json", NOTES), {"paths.progress": "mine.md"}, "mine.md"),
+            (("ralph/x.json", "ralph/progress.txt"), {"profile": "stories"}, "ralph/progress.txt"),
+        ],
+    )
+    def test_notes_of_another_loop_of_stories_are_used_where_they_are(
+        self, tmp_path: Path, there: tuple[str, ...], overrides: dict[str, str], progress: str
+    ) -> None:
+        config = load_settings(put(tmp_path, *there), {}, overrides).config
+        assert config.profile is ProfileName.STORIES
+        assert config.paths.progress == progress
 
     def test_a_run_that_continues_keeps_its_own(self, tmp_path: Path) -> None:
         put(tmp_path, "IMPLEMENTATION_PLAN.md", "prd.json")
