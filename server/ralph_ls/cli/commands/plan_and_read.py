@@ -33,7 +33,8 @@ from ralph_ls.core.loop.rules.gate import (
 from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan, waiting_tasks
 from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
-from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.formats.plan_format import PlanStorage
+from ralph_ls.core.plan.formats.registry import format_of, format_of_file
 from ralph_ls.core.plan.formats.stories.story_file import ParsedStories
 from ralph_ls.core.plan.formats.stories.tasks import choose_story
 from ralph_ls.core.plan.lint.checks import plan_problems
@@ -57,7 +58,12 @@ from ralph_ls.protocol.verb_output import PlanTasks, ReadOutput
 from ralph_ls.store.files import read_regular, size_in_words
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.plan_choice import current_tag_of, plan_path, split_address
+from ralph_ls.store.project.plan_choice import (
+    current_tag_of,
+    plan_path,
+    split_address,
+    why_no_plan,
+)
 from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
 from ralph_ls.store.project.plan_folder import read_plan_file
 from ralph_ls.store.run.pruning import read_pruned
@@ -103,10 +109,13 @@ def show_plan(
         return
     config = _plan_settings()
     named = file or plan
-    if named is not None and (queue := _queue(named)) is not None:
+    if named is None:
+        place = current_worktree().require_plan("ralph plan")
+        text = _plan_text(place)
+    elif (queue := _queue(named)) is not None:
         place, text = queue
     else:
-        place = current_worktree().require_plan() if named is None else _named_plan(named, config)
+        place = _named_plan(named, config)
         text = _plan_text(place)
     parsed = parse_plan(
         text,
@@ -218,12 +227,15 @@ def _plan_text(place: PlanLocation) -> str:
     is_named = Path(place.path).is_absolute()
     root = Path("/") if is_named else current_worktree().worktree.root
     path = root / place.path
+    is_one = format_of(place.kind).storage is PlanStorage.FOLDER
+    if is_named and path.is_dir() and not is_one:
+        raise PlanMissing(why_no_plan(_root(), os.path.relpath(path, _root())))
     if path.is_dir() or not (is_named or path.is_file()):
         return text_of_plan(root, place)
     shown = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else place.path
     data = read_plan_file(path)
     if data is None:
-        raise PlanMissing(f"there is no plan {shown}; list the plans here: ralph plan --all")
+        raise PlanMissing(why_no_plan(_root(), shown))
     require_utf8(data, shown)
     return data.decode("utf-8")
 
@@ -234,18 +246,26 @@ def _named_plan(named: str, config: Config) -> PlanLocation:
     Its place in the repository says what it is written in, then its ending.
     """
     kind = profile_of(config.profile).plan_kind
-    try:
-        root = current_worktree().worktree.root
-    except RalphError:
-        root = Path.cwd()
+    root = _root()
     path, tag = Path(named).absolute(), ""
-    if not path.exists():
-        address = plan_path(root, named)
+    if path.is_dir() or not path.exists():
+        # From a folder inside, a path that the shell completed.
+        inside = path.is_dir() and path.is_relative_to(root)
+        wanted = path.relative_to(root).as_posix() if inside else named
+        address = plan_path(root, wanted)
         other, tag = split_address(address)
-        path = path if address == named and not tag else root / other
+        path = path if address == wanted and not tag else root / other
     place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
     tag = tag or current_tag_of(root, place)
     return PlanLocation(path=str(path), kind=format_of_file(place, kind).name, tag=tag)
+
+
+def _root() -> Path:
+    """The work tree, or the folder outside of any."""
+    try:
+        return current_worktree().worktree.root
+    except RalphError:
+        return Path.cwd()
 
 
 def _queue(named: str) -> tuple[PlanLocation, str] | None:

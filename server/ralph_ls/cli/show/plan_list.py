@@ -16,8 +16,8 @@ from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import PlanMissing, RalphError
 from ralph_ls.protocol.lsp.setup import FoundPlan, PlansResult
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.detection import DetectedPlan, name_likely_plans
-from ralph_ls.store.project.plan_choice import all_plans, progress_of
+from ralph_ls.store.project.detection import DetectedPlan, how_to_begin
+from ralph_ls.store.project.plan_choice import all_plans, progress_of, short_name
 from ralph_ls.store.project.plan_file import PlanLocation
 
 
@@ -29,7 +29,7 @@ def list_plans(*, as_json: bool) -> None:
     if not any(one.path == MIRROR for one in found):
         found += _unread_queue(root)
     if not found:
-        raise PlanMissing(f"no plan in {root}; create one: ralph init{name_likely_plans(root)}")
+        raise PlanMissing(f"no plan in {root}{how_to_begin(root, 'create one: ralph init')}")
     chosen = _chosen(place)
     rows = [(one, *progress_of(root, one)) for one in found]
     if as_json:
@@ -52,9 +52,12 @@ def _show(
         print_text(
             f"{mark} {one.name:{width}}  {words:16}  {FORMATS[one.kind].title}  {one.address}"
         )
-    other = next((one for one in found if not _is_at(chosen, one)), None)
+    others = [row for row in rows if not _is_at(chosen, row[0])]
+    # One with open tasks, if there is any.
+    other = next((row for row in others if row[1] < row[2]), next(iter(others), None))
     if other is not None:
-        print_text(f"\nChoose one: ralph run --plan {shlex.quote(other.name)}")
+        name = shlex.quote(short_name(found, other[0]))
+        print_text(f"\nChoose one: ralph run --plan {name}")
 
 
 def _own_plans(root: Path) -> list[DetectedPlan]:

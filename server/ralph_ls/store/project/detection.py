@@ -101,16 +101,20 @@ def likely_plans(root: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def name_likely_plans(root: Path) -> str:
-    """The end of a message that there is no plan: files that may be one; empty without any."""
+def how_to_begin(root: Path, otherwise: str) -> str:
+    """The end of a message that there is no plan: what to do, and files that may be one.
+
+    ``otherwise`` is what to do where no other tool is to write it.
+    """
+    otherwise = why_of_tool(root) or otherwise
     found = likely_plans(root)
     if not found:
-        return ""
+        return f"; {otherwise}"
     named = ", ".join(found[:_MOST_NAMED])
     more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
     return (
-        f"; {named}{more} may be one: check it with ralph plan {found[0]}, then work on it with "
-        f"ralph run --plan {found[0]}"
+        f"; {otherwise}; {named}{more} may be one: check it with ralph plan {found[0]}, then work "
+        f"on it with ralph run --plan {found[0]}"
     )
 
 
@@ -129,6 +133,28 @@ def detect_formats(root: Path) -> tuple[PlanFormat, ...]:
         for known in FORMATS.values()
         if known.storage is not PlanStorage.MIRROR
         and any(True for shown in (*known.shows, *known.files) for _ in expand(root, shown))
+    )
+
+
+def why_of_tool(root: Path) -> str:
+    """Why another tool, and not the loop, writes the plan here, and how; empty where none does."""
+    tools = [known for known in detect_formats(root) if known.begin]
+    if not tools:
+        return ""
+    if any("/" in one.path for one in detect_plans(root)):
+        return f"this is a project of {tools[0].title}; see its plans with: ralph plan --all"
+    return f"this is a project of {tools[0].title} without a plan yet; {tools[0].begin}"
+
+
+def places_without_plan(root: Path, known: PlanFormat) -> tuple[str, ...]:
+    """The folders of features or changes of a format that have no plan yet."""
+    found = set(_plans_of(root, known))
+    return tuple(
+        folder
+        for pattern in known.files
+        if "*" in (place := pattern.rpartition("/")[0])
+        for folder in expand(root, place, known.not_in)
+        if f"{folder}/{pattern.rpartition('/')[2]}" not in found and (root / folder).is_dir()
     )
 
 

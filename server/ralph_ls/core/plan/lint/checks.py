@@ -54,6 +54,7 @@ from ralph_ls.core.plan.model import GuessCause, ParsedPlan, PlanGuess, Task
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.core.plan.queries import parts_in, wholes_of_done_parts
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.task_words import TaskState
@@ -76,6 +77,7 @@ def check_markdown(
         *_states(tasks, text),
         *_marker(tasks, text, marker),
         *_unticked(tasks, text),
+        *_parts(tasks, text),
         *check_criteria(tasks, text, below),
         *check_close_reasons(tasks, below),
         *check_dependencies(read_dependencies(tasks, below), tasks),
@@ -193,17 +195,46 @@ def _unticked(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
     if found:
         are = "box says" if len(found) == 1 else "boxes say"
         message = f"{len(found)} open {are} DONE in the title; tick what is done"
-        yield LintRemark(
-            code=CheckCode.DONE_WITHOUT_TICK,
-            message=message,
-            place=title_span(found[0], text),
-            related=tuple(
-                RelatedSpan(place=title_span(task, text), message="another one")
-                for task in found[1:]
-            ),
-            task=found[0].id,
-            repair=QuickFix.TICK,
-        )
+        yield _about_all(CheckCode.DONE_WITHOUT_TICK, found, text, message)
+
+
+def _parts(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
+    """Wholes and parts that say something else; one remark for each of both ways."""
+    finished = wholes_of_done_parts(tasks)
+    wholes = [task for task in tasks if task.id in finished]
+    if wholes:
+        are = "1 open task has" if len(wholes) == 1 else f"{len(wholes)} open tasks have"
+        tick = "tick it" if len(wholes) == 1 else "tick them"
+        names = first_names([task.title for task in wholes])
+        message = f"{are} only parts that are done ({names}); {tick}, or add what is missing"
+        yield _about_all(CheckCode.TICKED_UNDER_OPEN, wholes, text, message)
+    opened = [
+        (whole, part)
+        for whole, part in parts_in(tasks)
+        if whole.state is TaskState.DONE and part.state in _OPEN and not part.optional
+    ]
+    if opened:
+        parts = [part for _, part in opened]
+        names = first_names([*dict.fromkeys(whole.title for whole, _ in opened)])
+        is_one = len(parts) == 1
+        are = "1 open task is" if is_one else f"{len(parts)} open tasks are"
+        tick = "tick it" if is_one else "tick them"
+        message = f"{are} part of what is done ({names}); {tick}, or open that again"
+        yield _about_all(CheckCode.OPEN_UNDER_COMPLETED, parts, text, message)
+
+
+def _about_all(code: CheckCode, tasks: Sequence[Task], text: str, message: str) -> LintRemark:
+    """One remark about several tasks, at the first; its quick fix ticks that."""
+    return LintRemark(
+        code=code,
+        message=message,
+        place=title_span(tasks[0], text),
+        related=tuple(
+            RelatedSpan(place=title_span(task, text), message="another one") for task in tasks[1:]
+        ),
+        task=tasks[0].id,
+        repair=QuickFix.TICK,
+    )
 
 
 _GUESSED = {
