@@ -23,6 +23,7 @@ from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.plan.parse.items import read_field, read_status, read_status_part
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.non_list_items import TableColumns, cells_of, read_columns
+from ralph_ls.core.plan.parse.state_tables import HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS
 from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
     find_remark,
@@ -149,10 +150,9 @@ def find_state_remarks(line: str, start: int, end: int) -> list[tuple[int, int]]
     """The places in the words of a task that say its state: tags, and remarks at both ends."""
     words = line[start:end].rstrip()
     found = [span for span in find_tags(line, start, _STATE_TAGS) if span[1] <= end]
-    closing, opening = closing_remark(words), opening_remark(words)
-    if closing is not None and closing.start:
+    if (closing := closing_remark(words)) is not None and closing.start:
         found.append((start + closing.start, start + len(words)))
-    if opening is not None:
+    if (opening := opening_remark(words)) is not None:
         found.append((start, start + opening[1]))
     found.sort()
     return [one for nth, one in enumerate(found) if not nth or found[nth - 1][1] <= one[0]]
@@ -215,11 +215,13 @@ _STATE_TAGS = re.compile(
     re.IGNORECASE,
 )
 _REMARK_WORDS = re.compile(r"(\W*)(\w(?:.*\w)?)(\W*)\Z", re.DOTALL)
-_CIRCLES = "🟢🟡🔴🔵🟠⚪"
-_SQUARES = "☐☑"
+_CIRCLES, _SQUARES = "🟢🟡🔴🔵🟠⚪", "☐☑"
 _STATUS_BOX = re.compile(r"([*_` \t]*)\[[ xX]?\]([ \t]*)(?=\S)")
+_SIGNS = "".join(
+    signs for table in (HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS) for signs in table.values()
+)
 _STATUS_LINE_WORDS = re.compile(
-    r"\A([*_` \t]*)((?:[🟢🟡🔴🔵🟠⚪✅✔☑✓🔄🚧⏳⬜◻☐🔲⭕❌🚫⛔🛑⏭⏸]\ufe0f?)?)"
+    rf"\A([*_` \t]*)((?:[{_SIGNS}]\ufe0f?)?)"
     r"(?:[ \t]*([^*_` \t].*?))??([*_` \t]*)\Z",
     re.DOTALL,
 )

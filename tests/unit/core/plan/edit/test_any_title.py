@@ -83,7 +83,6 @@ def test_each_edit_is_possible_and_is_read_back(form: str, title: str) -> None:
             "| Task | Status |\n|---|---|\n| a | todo |",
             id="row",
         ),
-        pytest.param("### Task 1: ⏸ a", "### Task 1: ⬜ a", id="skipped"),
     ],
 )
 def test_a_state_in_the_words_is_opened_there(before: str, after: str) -> None:
