@@ -241,6 +241,7 @@ def test_a_first_set_up_writes_no_second_plan(ralph: Ralph, shop: Path, specs: i
         words = "of spec-kit; see its plans with: ralph plan --all"
     done = ralph(shop, "init", "--yes", "--agent", "demo")
     assert f"no plan was written: this is a project {words}" in done.out
+    assert f"Plan:     none yet; this is a project {words}" in done.out
     assert ralph(shop, "run").code in {5, 64}
     assert not (shop / "@fix_plan.md").exists()
     ralph(shop, "init", "--yes", "--agent", "demo", "--item", "Fix the login")
