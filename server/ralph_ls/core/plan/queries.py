@@ -165,8 +165,8 @@ def next_task(
 ) -> Task | None:
     """The task to work on next, or None when none is left.
 
-    Required tasks come before optional ones; then those with work of their own before those whose
-    parts are all done, unless another task waits for these; then those in progress; then by
+    Required tasks come before optional ones; then those whose parts are all done
+    come after the others, unless another task waits for them; then those in progress; then by
     priority, where none counts as P1 (Standard); then by position. Done, blocked and skipped ones
     are never chosen, nor those in ``set_aside``; ``only`` restricts the choice to one id. Optional
     ones are chosen only with ``takes_optional``, and last.

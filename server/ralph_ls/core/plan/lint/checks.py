@@ -203,10 +203,10 @@ def _parts(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
     finished = wholes_of_done_parts(tasks)
     wholes = [task for task in tasks if task.id in finished]
     if wholes:
-        are = "1 open task has" if len(wholes) == 1 else f"{len(wholes)} open tasks have"
-        tick = "tick it" if len(wholes) == 1 else "tick them"
-        names = first_names([task.title for task in wholes])
-        message = f"{are} only parts that are done ({names}); {tick}, or add what is missing"
+        are, tick = _counted(wholes, "has", "have")
+        message = (
+            f"{are} only parts that are done ({_titles(wholes)}); {tick}, or add what is missing"
+        )
         yield _about_all(CheckCode.TICKED_UNDER_OPEN, wholes, text, message)
     opened = [
         (whole, part)
@@ -215,12 +215,21 @@ def _parts(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
     ]
     if opened:
         parts = [part for _, part in opened]
-        names = first_names([*dict.fromkeys(whole.title for whole, _ in opened)])
-        is_one = len(parts) == 1
-        are = "1 open task is" if is_one else f"{len(parts)} open tasks are"
-        tick = "tick it" if is_one else "tick them"
+        are, tick = _counted(parts, "is", "are")
+        names = _titles([whole for whole, _ in opened])
         message = f"{are} part of what is done ({names}); {tick}, or open that again"
         yield _about_all(CheckCode.OPEN_UNDER_COMPLETED, parts, text, message)
+
+
+def _counted(tasks: Sequence[Task], one: str, several: str) -> tuple[str, str]:
+    """``1 open task has``, and what to do with it."""
+    if len(tasks) == 1:
+        return f"1 open task {one}", "tick it"
+    return f"{len(tasks)} open tasks {several}", "tick them"
+
+
+def _titles(tasks: Sequence[Task]) -> str:
+    return first_names([*dict.fromkeys(task.title for task in tasks)])
 
 
 def _about_all(code: CheckCode, tasks: Sequence[Task], text: str, message: str) -> LintRemark:
@@ -249,6 +258,7 @@ _GUESSED = {
     GuessCause.PROSE: CheckCode.LINES_READ_AS_PROSE,
     GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
     GuessCause.OPEN_BELOW_DONE: CheckCode.OPEN_UNDER_COMPLETED,
+    GuessCause.CLAIMS: CheckCode.OPEN_UNDER_COMPLETED,
     GuessCause.DONE_BELOW_OPEN: CheckCode.TICKED_UNDER_OPEN,
 }
 
@@ -260,6 +270,7 @@ _WITHOUT_FIX = frozenset(
         GuessCause.PROSE,
         GuessCause.OPEN_BELOW_DONE,
         GuessCause.DONE_BELOW_OPEN,
+        GuessCause.CLAIMS,
     }
 )
 
@@ -318,7 +329,7 @@ def _guess_message(guess: PlanGuess) -> str:
             rows = "row is" if is_one else "rows are"
             column = f"by the column {names}"
             return f"{number} {rows} read from a table {column}; write boxes there to be sure"
-        case GuessCause.OPEN_BELOW_DONE | GuessCause.DONE_BELOW_OPEN:
+        case GuessCause.OPEN_BELOW_DONE | GuessCause.DONE_BELOW_OPEN | GuessCause.CLAIMS:
             return _contradiction_message(guess)
         case _:  # pragma: no cover
             assert_never(guess.cause)
@@ -326,6 +337,8 @@ def _guess_message(guess: PlanGuess) -> str:
 
 def _contradiction_message(guess: PlanGuess) -> str:
     number, is_one, names = len(guess.lines), len(guess.lines) == 1, first_names(guess.names)
+    if guess.cause is GuessCause.CLAIMS:
+        return "this line says that all tasks are done, and some are open; tick them, or change it"
     if guess.cause is GuessCause.DONE_BELOW_OPEN:
         are = "1 heading is" if is_one else f"{number} headings are"
         below = f"and everything below {'it' if is_one else 'them'} is"
