@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from ralph_ls.cli.context import current_worktree
+from ralph_ls.cli.context import current_worktree, plan_outside
 from ralph_ls.cli.flags import Json, profile_named
 from ralph_ls.cli.output import emit_document, print_error, print_text
 from ralph_ls.cli.parameters import argument, flag, option
@@ -31,12 +31,18 @@ from ralph_ls.core.loop.rules.gate import (
     missing_signal,
 )
 from ralph_ls.core.loop.rules.retention import pruned_words
-from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan, waiting_tasks
+from ralph_ls.core.plan.formats.dispatch import (
+    check_plan,
+    operations_of,
+    parse_plan,
+    waiting_tasks,
+)
 from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
 from ralph_ls.core.plan.formats.registry import format_of_file
 from ralph_ls.core.plan.formats.stories.story_file import ParsedStories
 from ralph_ls.core.plan.formats.stories.tasks import choose_story
 from ralph_ls.core.plan.lint.checks import plan_problems
+from ralph_ls.core.plan.lint.remarks import group_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
 from ralph_ls.core.plan.parse.titles import is_explicit_id
 from ralph_ls.core.plan.queries import count_tasks, next_task
@@ -50,7 +56,13 @@ from ralph_ls.engine.plan.plan_file import require_utf8
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.agent_catalog import CATALOG, Adapter, Dialect
 from ralph_ls.protocol.config.config import Config, GateRule, OptionalTasks, ProfileName
-from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable, UsageError
+from ralph_ls.protocol.errors import (
+    PlanMissing,
+    RalphError,
+    StateUnusable,
+    UsageError,
+    WorkspaceMissing,
+)
 from ralph_ls.protocol.run.values import PlanCountsView
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.protocol.verb_output import PlanTasks, ReadOutput
@@ -106,7 +118,7 @@ def show_plan(
     if named is not None and (queue := _queue(named)) is not None:
         place, text = queue
     else:
-        place = current_worktree().require_plan() if named is None else _named_plan(named, config)
+        place = _plan_here() if named is None else _named_plan(named, config)
         text = _plan_text(place)
     parsed = parse_plan(
         text,
@@ -119,7 +131,9 @@ def show_plan(
     if as_json:
         emit_document(PlanTasks.model_validate(plan_to_json(parsed)))
     else:
-        print_text(_summary(parsed, text, place.kind, config))
+        broken = "" if parsed.plan.tasks else _why_broken(text, place.kind)
+        summary = _summary(parsed, text, place.kind, config)
+        print_text(f"{_shown(place)} is not read: {broken}" if broken else summary)
         _show_plan(parsed)
 
 
@@ -186,10 +200,7 @@ def _config_for(profile: str | None) -> tuple[Config, bool]:
     """
     if profile is not None:
         profile_named(profile)
-    try:
-        root = current_worktree().worktree.root
-    except RalphError:
-        root = Path.cwd()
+    root = _root()
     overrides = {} if profile is None else {"profile": profile}
     try:
         settings = load_settings(root, os.environ, overrides)
@@ -214,13 +225,35 @@ def _dialect_of(agent: str, config: Config) -> Dialect:
     return Dialect.TEXT if known is None else known.dialect
 
 
+def _root() -> Path:
+    """The work tree, else the folder here: a plan can be read anywhere."""
+    try:
+        return current_worktree().worktree.root
+    except RalphError:
+        return Path.cwd()
+
+
+def _plan_here() -> PlanLocation:
+    """The plan that ``ralph run`` would take; outside a work tree, the one of the folder here."""
+    try:
+        worktree = current_worktree()
+    except WorkspaceMissing as error:
+        return plan_outside(Path.cwd(), error)
+    return worktree.require_plan()
+
+
+def _shown(place: PlanLocation) -> str:
+    path = _root() / place.path
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else place.path
+
+
 def _plan_text(place: PlanLocation) -> str:
     is_named = Path(place.path).is_absolute()
-    root = Path("/") if is_named else current_worktree().worktree.root
+    root = Path("/") if is_named else _root()
     path = root / place.path
     if path.is_dir() or not (is_named or path.is_file()):
         return text_of_plan(root, place)
-    shown = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else place.path
+    shown = _shown(place)
     data = read_plan_file(path)
     if data is None:
         raise PlanMissing(f"there is no plan {shown}; list the plans here: ralph plan --all")
@@ -233,11 +266,7 @@ def _named_plan(named: str, config: Config) -> PlanLocation:
 
     Its place in the repository says what it is written in, then its ending.
     """
-    kind = profile_of(config.profile).plan_kind
-    try:
-        root = current_worktree().worktree.root
-    except RalphError:
-        root = Path.cwd()
+    kind, root = profile_of(config.profile).plan_kind, _root()
     path, tag = Path(named).absolute(), ""
     if not path.exists():
         address = plan_path(root, named)
@@ -274,9 +303,9 @@ def _queue(named: str) -> tuple[PlanLocation, str] | None:
 
 
 def _plan_settings() -> Config:
-    """The settings of this work tree, where there is one that can be read."""
+    """The settings here, where they can be read; outside a work tree those of the folder."""
     try:
-        return load_settings(current_worktree().worktree.root, os.environ, {}).config
+        return load_settings(_root(), os.environ, {}).config
     except RalphError:
         return Config(optional_sections=OPTIONAL_SECTIONS)
 
@@ -286,6 +315,12 @@ def _with_checks(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) 
     found = plan_problems(check_plan(parsed, text, kind, marker=config.gate.marker))
     problems = sorted((*parsed.problems, *found), key=lambda problem: problem.line)
     return dataclasses.replace(parsed, problems=tuple(problems))
+
+
+def _why_broken(text: str, kind: PlanKind) -> str:
+    """Why nothing of the text is read; empty where its format finds it in order."""
+    structured = operations_of(kind).text
+    return "" if structured is None else structured.why_broken(text)
 
 
 SHOWN_TITLE = 60
@@ -338,7 +373,7 @@ def _show_plan(parsed: ParsedPlan) -> None:
         blocked = f"  (blocked by: {task.blocked_by})" if task.blocked_by else ""
         shown = f"{STATE_MARKS[task.state]} {task.title}  [{task.id}]"
         print_text(f"{indent}{shown}{optional}{blocked}")
-    for problem in parsed.problems:
+    for _, problem in group_problems(parsed.problems):
         print_text(f"line {problem.line}: {problem.code}: {problem.message}")
 
 

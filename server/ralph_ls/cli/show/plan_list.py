@@ -13,7 +13,7 @@ from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.formats.github.format import MIRROR
 from ralph_ls.core.plan.formats.registry import FORMATS
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.protocol.errors import PlanMissing, RalphError
+from ralph_ls.protocol.errors import PlanMissing, RalphError, WorkspaceMissing
 from ralph_ls.protocol.lsp.setup import FoundPlan, PlansResult
 from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.project.detection import DetectedPlan, name_likely_plans
@@ -23,20 +23,31 @@ from ralph_ls.store.project.plan_file import PlanLocation
 
 def list_plans(*, as_json: bool) -> None:
     """Show every plan that is here, the one that ``ralph run`` takes with an arrow."""
-    place = current_worktree()
-    root = place.worktree.root
+    place, missing = None, None
+    try:
+        place = current_worktree()
+    except WorkspaceMissing as error:
+        # The plans of any folder can be shown; one is chosen for a run, which needs a work tree.
+        missing = error
+    root = Path.cwd() if place is None else place.worktree.root
     found = [*_own_plans(root), *all_plans(root)]
     if not any(one.path == MIRROR for one in found):
         found += _unread_queue(root)
     if not found:
-        raise PlanMissing(f"no plan in {root}; create one: ralph init{name_likely_plans(root)}")
-    chosen = _chosen(place)
+        likely = name_likely_plans(root)
+        if missing is not None:
+            raise WorkspaceMissing(f"{missing.message}{likely}")
+        raise PlanMissing(f"no plan in {root}; create one: ralph init{likely}")
+    chosen = None if place is None else _chosen(place)
     rows = [(one, *progress_of(root, one)) for one in found]
     if as_json:
         plans = tuple(_row(*row, is_chosen=_is_at(chosen, row[0])) for row in rows)
         emit_document(PlansResult(plans=plans))
         return
     _show(root, rows, chosen)
+    other = next((one for one in found if not _is_at(chosen, one)), None)
+    if other is not None and place is not None:
+        print_text(f"\nChoose one: ralph run --plan {shlex.quote(other.name)}")
 
 
 def _show(
@@ -52,9 +63,6 @@ def _show(
         print_text(
             f"{mark} {one.name:{width}}  {words:16}  {FORMATS[one.kind].title}  {one.address}"
         )
-    other = next((one for one in found if not _is_at(chosen, one)), None)
-    if other is not None:
-        print_text(f"\nChoose one: ralph run --plan {shlex.quote(other.name)}")
 
 
 def _own_plans(root: Path) -> list[DetectedPlan]:

@@ -1,27 +1,33 @@
 """Detection: the profile and the plans that a repository has, and the specifications in it.
 
 Only names are checked, never contents, so detection takes a few system calls
-(docs/rules.md#profiles). The signs of a profile are the profile's own data, the places of a plan
-those of its format. The loop and the editor both find specifications here, so that they agree.
+(docs/rules.md#profiles). The exceptions are the places of a format where other programs have files
+too, such as ``tasks/tasks.json``: there the text decides. The signs of a profile are the profile's
+own data, the places of a plan those of its format. The loop and the editor both find specifications
+here, so that they agree.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
-from ralph_ls.core.plan.formats.registry import FORMATS, plan_name
+from ralph_ls.core.plan.formats.registry import FORMATS, is_at, plan_name
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.specs import ARCHIVE, FOLDER, is_spec
 from ralph_ls.protocol.config.config import ProfileName
-from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store.files import names_in
+from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.store.files import names_in, resolve_inside
+from ralph_ls.store.project.plan_folder import read_plan_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,30 +93,67 @@ def detect_plans(root: Path) -> tuple[DetectedPlan, ...]:
 
 
 def likely_plans(root: Path) -> tuple[str, ...]:
-    """The files that are probably plans by their names; no run takes one that is not named."""
-    found = []
-    for folder in ("", "docs", "doc"):
-        try:
-            names = names_in(root / folder)
-        except StateUnusable:
-            continue
-        paths = (
-            f"{folder}/{name}" if folder else name for name in names if _LIKELY.fullmatch(name)
-        )
-        found += [path for path in paths if (root / path).is_file()]
+    """The files that are probably plans by their names; no run takes one that is not named.
+
+    Without one in the root or its ``docs``, those one folder below the root, of which the first
+    hundred are looked into.
+    """
+    found = [one for folder in ("", "docs", "doc") for one in _likely_in(root, folder)]
+    if not found:
+        entries = _entries_of(root)
+        folders = sorted(one.name for one in entries if _is_own_folder(one))
+        found = [one for folder in folders[:_MOST_FOLDERS] for one in _likely_in(root, folder)]
     return tuple(found)
 
 
+def _likely_in(root: Path, folder: str) -> list[str]:
+    known = _ANY_MARKDOWN if folder.casefold() in _PLAN_FOLDERS else _LIKELY
+    entries = _entries_of(root / folder)
+    names = sorted(one.name for one in entries if known.fullmatch(one.name) and _is_file(one))
+    return [f"{folder}/{name}" if folder else name for name in names]
+
+
+def _entries_of(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder, up to a limit; nothing where it cannot be listed."""
+    try:
+        with os.scandir(folder) as found:
+            return list(islice(found, _MOST_LISTED))
+    except (OSError, ValueError):
+        return []
+
+
+def _is_own_folder(one: os.DirEntry[str]) -> bool:
+    """Whether people write plans there: no link, and nothing that a tool fills."""
+    is_shown = not one.name.startswith(".") or one.name in _HIDDEN_WITH_PLANS
+    if not is_shown or one.name.casefold() in _FILLED_BY_TOOLS or not one.name.isprintable():
+        return False
+    try:
+        return one.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _is_file(one: os.DirEntry[str]) -> bool:
+    try:
+        return one.name.isprintable() and one.is_file()
+    except OSError:
+        return False
+
+
 def name_likely_plans(root: Path) -> str:
-    """The end of a message that there is no plan: files that may be one; empty without any."""
+    """The end of a message that there is no plan: files that may be one; empty without any.
+
+    Without any, also why a file with the name of a plan is none.
+    """
     found = likely_plans(root)
     if not found:
-        return ""
+        return "".join(f"; {path} is no plan: {why}" for path, why in foreign_plans(root))
     named = ", ".join(found[:_MOST_NAMED])
     more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    first = shlex.quote(found[0])
     return (
-        f"; {named}{more} may be one: check it with ralph plan {found[0]}, then work on it with "
-        f"ralph run --plan {found[0]}"
+        f"; {named}{more} may be one: check it with ralph plan {first}, then work on it with "
+        f"ralph run --plan {first}"
     )
 
 
@@ -119,6 +162,18 @@ _LIKELY = re.compile(
     r"|(?:to-?dos?|tasks?|task[-_]?list|road-?map|backlog|milestones)\.md",
     re.IGNORECASE,
 )
+_ANY_MARKDOWN = re.compile(r"(?!(?:readme|index|template)\.).+\.md", re.IGNORECASE)
+_PLAN_FOLDERS = frozenset({"plan", "plans"})
+"""Folders where every Markdown file may be a plan."""
+_HIDDEN_WITH_PLANS = frozenset(
+    {".agents", ".ai", ".claude", ".codex", ".cursor", ".github", ".plans"}
+)
+_FILLED_BY_TOOLS = frozenset(
+    {"node_modules", "vendor", "third_party", "venv", "env", "dist", "build", "out", "target"}
+)
+_MOST_FOLDERS = 100
+_MOST_LISTED = 2000
+"""Entries of one folder that are looked at."""
 _MOST_NAMED = 3
 
 
@@ -128,8 +183,51 @@ def detect_formats(root: Path) -> tuple[PlanFormat, ...]:
         known
         for known in FORMATS.values()
         if known.storage is not PlanStorage.MIRROR
-        and any(True for shown in (*known.shows, *known.files) for _ in expand(root, shown))
+        and (
+            any(True for shown in known.shows for _ in expand(root, shown))
+            or any(True for pattern in known.files for _ in _paths_like(root, pattern, known))
+        )
     )
+
+
+def is_of_tool(root: Path, path: str) -> bool:
+    """Whether a file of the repository is a plan of another tool, or a part of one."""
+    return any(
+        is_at(path, known) and not (path in known.shared and _why_foreign(root, path, known))
+        for known in FORMATS.values()
+        if known.files
+    )
+
+
+def foreign_plans(root: Path) -> tuple[tuple[str, str], ...]:
+    """The files in the root that are no plan in spite of their names: the path and the reason."""
+    return tuple(
+        (path, why)
+        for known in FORMATS.values()
+        for path in known.shared
+        if "/" not in path and _is_there(root / path) and (why := _why_foreign(root, path, known))
+    )
+
+
+def _paths_like(root: Path, pattern: str, known: PlanFormat) -> Iterator[str]:
+    """The paths of a format that a pattern names, without those of other programs."""
+    for path in expand(root, pattern, known.not_in):
+        if not (path in known.shared and _why_foreign(root, path, known)):
+            yield path
+
+
+def _why_foreign(root: Path, path: str, known: PlanFormat) -> str:
+    """Why a file is no plan of the format; one that cannot be read is, so that it is reported."""
+    try:
+        data = read_plan_file(resolve_inside(root, path))
+    except RalphError:
+        return ""
+    return _why_foreign_text((data or b"").decode("utf-8", errors="replace"), known.name)
+
+
+@lru_cache(maxsize=8)
+def _why_foreign_text(text: str, kind: PlanKind) -> str:
+    return FORMATS[kind].load().why_foreign(text)
 
 
 def expand(
@@ -166,7 +264,7 @@ def _names_like(folder: Path, pattern: str, not_in: tuple[str, ...]) -> list[str
 def _plans_of(root: Path, known: PlanFormat) -> Iterator[str]:
     """Every plan of a format; of several fixed places the first."""
     for pattern in known.files:
-        found = list(expand(root, pattern, known.not_in))
+        found = list(_paths_like(root, pattern, known))
         yield from found
         if found and "*" not in pattern:
             return
