@@ -100,42 +100,41 @@ def likely_plans(root: Path) -> tuple[str, ...]:
     """
     found = [one for folder in ("", "docs", "doc") for one in _likely_in(root, folder)]
     if not found:
-        entries = _entries_of(root)
-        folders = sorted(one.name for one in entries if _is_own_folder(one))
-        found = [one for folder in folders[:_MOST_FOLDERS] for one in _likely_in(root, folder)]
+        folders = (name for name in _names_in(root) if _is_own_folder(root, name))
+        some = islice(folders, _MOST_FOLDERS)
+        found = [one for folder in some for one in _likely_in(root, folder)]
     return tuple(found)
 
 
 def _likely_in(root: Path, folder: str) -> list[str]:
     known = _ANY_MARKDOWN if folder.casefold() in _PLAN_FOLDERS else _LIKELY
-    entries = _entries_of(root / folder)
-    names = sorted(one.name for one in entries if known.fullmatch(one.name) and _is_file(one))
-    return [f"{folder}/{name}" if folder else name for name in names]
+    names = [one for one in _names_in(root / folder) if known.fullmatch(one) and one.isprintable()]
+    paths = (f"{folder}/{name}" if folder else name for name in names)
+    return [path for path in paths if _is_file(root / path)]
 
 
-def _entries_of(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder, up to a limit; nothing where it cannot be listed."""
+def _is_file(path: Path) -> bool:
     try:
-        with os.scandir(folder) as found:
-            return list(islice(found, _MOST_LISTED))
-    except (OSError, ValueError):
-        return []
-
-
-def _is_own_folder(one: os.DirEntry[str]) -> bool:
-    """Whether people write plans there: no link, and nothing that a tool fills."""
-    is_shown = not one.name.startswith(".") or one.name in _HIDDEN_WITH_PLANS
-    if not is_shown or one.name.casefold() in _FILLED_BY_TOOLS or not one.name.isprintable():
-        return False
-    try:
-        return one.is_dir(follow_symlinks=False)
+        return path.is_file()
     except OSError:
         return False
 
 
-def _is_file(one: os.DirEntry[str]) -> bool:
+def _names_in(folder: Path) -> list[str]:
+    """The names in a folder; none where it cannot be listed or has too many."""
     try:
-        return one.name.isprintable() and one.is_file()
+        return names_in(folder, _MOST_LISTED)
+    except StateUnusable:
+        return []
+
+
+def _is_own_folder(root: Path, name: str) -> bool:
+    """Whether people write plans there: no link, and nothing that a tool fills."""
+    is_shown = not name.startswith(".") or name in _HIDDEN_WITH_PLANS
+    if not is_shown or name.casefold() in _FILLED_BY_TOOLS or not name.isprintable():
+        return False
+    try:
+        return (root / name).is_dir() and not (root / name).is_symlink()
     except OSError:
         return False
 
@@ -172,8 +171,8 @@ _FILLED_BY_TOOLS = frozenset(
     {"node_modules", "vendor", "third_party", "venv", "env", "dist", "build", "out", "target"}
 )
 _MOST_FOLDERS = 100
-_MOST_LISTED = 2000
-"""Entries of one folder that are looked at."""
+_MOST_LISTED = 5000
+"""Entries of a folder that is looked into."""
 _MOST_NAMED = 3
 
 
