@@ -57,10 +57,10 @@ class CommandWorktree:
             return True
         return _find_plan(self.worktree.root, config) is not None
 
-    def require_plan(self) -> PlanLocation:
+    def require_plan(self, command: str = "ralph run --plan") -> PlanLocation:
         """The plan that a living run works on, else the one that ``ralph run`` would take.
 
-        Raises ``PlanMissing`` where there is none.
+        ``command`` names one of several in the message. Raises ``PlanMissing`` where there is none.
         """
         from ralph_ls.core.loop.profiles import profile_of
         from ralph_ls.core.plan.formats.github.format import MIRROR
@@ -86,15 +86,12 @@ class CommandWorktree:
                 "them: ralph run"
             )
         if plan is None:
-            _require_choice(self.worktree.root)
-            from ralph_ls.store.project.detection import name_likely_plans
+            _require_choice(self.worktree.root, command)
+            from ralph_ls.store.project.detection import how_to_begin
 
-            names = ", ".join(_plan_names(config))
-            raise PlanMissing(
-                f"no plan in {self.worktree.root}; looked for {names}; "
-                "create one: ralph init, or set paths.plan in .ralph/config.toml"
-                f"{name_likely_plans(self.worktree.root)}"
-            )
+            root, names = self.worktree.root, ", ".join(_plan_names(config))
+            advice = "create one: ralph init, or set paths.plan in .ralph/config.toml"
+            raise PlanMissing(f"no plan in {root}; looked for {names}{how_to_begin(root, advice)}")
         return find_plan_location(plan, config, os.environ)
 
     def _settings(self) -> Config:
@@ -116,12 +113,12 @@ def plan_outside(folder: Path, reason: WorkspaceMissing) -> PlanLocation:
     is_text = format_of(profile_of(config.profile).plan_kind).is_text
     plan = _find_plan(folder, config) if is_text else None
     if plan is None:
-        _require_choice(folder)
+        _require_choice(folder, "ralph plan")
         raise WorkspaceMissing(f"{reason.message}{name_likely_plans(folder)}")
     return find_plan_location(plan, config, os.environ)
 
 
-def _require_choice(root: Path) -> None:
+def _require_choice(root: Path, command: str) -> None:
     """Raise ``PlanMissing`` where several plans are here and none was chosen."""
     from ralph_ls.store.project.config_file import load_settings
     from ralph_ls.store.project.plan_choice import several_plans
@@ -131,7 +128,7 @@ def _require_choice(root: Path) -> None:
     except RalphError:
         return
     if len(plans) > 1:
-        raise PlanMissing(several_plans(plans))
+        raise PlanMissing(several_plans(plans, command))
 
 
 def _find_plan(root: Path, config: Config) -> str | None:

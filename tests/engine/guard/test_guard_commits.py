@@ -148,3 +148,28 @@ def test_an_engine_that_dies_anywhere_restores_once_and_reports_it(tmp_path: Pat
         told_of = [one for one in events if isinstance(one, GuardReverted)]
         assert [one.commit for one in told_of] == [git(repository, "rev-parse", "HEAD").strip()]
         assert "person-committed" not in [getattr(one, "code", "") for one in events]
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        "printf '\\377\\000 no plan' >@fix_plan.md",
+        "ln -sf /etc/hostname @fix_plan.md",
+        "rm @fix_plan.md; mkdir @fix_plan.md; echo x >@fix_plan.md/x",
+    ],
+    ids=["binary", "link", "folder"],
+)
+def test_a_committed_plan_that_is_no_text_any_more_is_restored_in_the_branch(
+    project: Project, instead: str
+) -> None:
+    project.plan("Read the law", "Write the manual")
+    before = project.file("@fix_plan.md").read_bytes()
+    project.agent(f"work; {instead}; commit; report 'STATUS: IN_PROGRESS'")
+    ran = project.run("1")
+    assert ran.exit_code == 1, ran.stderr
+    assert project.file("@fix_plan.md").read_bytes() == before
+    assert git(project.repository, "show", "HEAD:@fix_plan.md").encode() == before
+    assert git(project.repository, "status", "--porcelain") == ""
+    assert [one.commit for one in told(ran, "guardReverted")] == [
+        git(project.repository, "rev-parse", "HEAD").strip()
+    ]

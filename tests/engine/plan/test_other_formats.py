@@ -168,3 +168,23 @@ def test_a_task_is_named_by_its_number(project: Project) -> None:
     (begun,) = told(ran, "iterationStarted")
     assert begun.task is not None
     assert begun.task.title.startswith("2.1 ")
+
+
+FINISHES = {
+    "spec-kit": ("specs/001-checkout/tasks.md", "[ ]", "[X]"),
+    "task-master": (".taskmaster/tasks/tasks.json", '"pending"', '"done"'),
+    "org": ("plan.org", "TODO [", "DONE ["),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FINISHES)
+def test_a_finished_plan_starts_no_agent(project: Project, name: str) -> None:
+    path, is_open, is_done = FINISHES[name]
+    plan = with_sample(project, name).agent("work; commit").file(path)
+    text = plan.read_text(encoding="utf-8").replace(is_open, is_done).replace("- [ ]", "- [X]")
+    plan.write_text(text.replace("in-progress", "done"), encoding="utf-8")
+    done = project.run("3", "--json")
+    assert (done.exit_code, told(done, "agentStarted")) == (0, [])
+    assert told(done, "runEnded")[0].message.endswith("was done before the run began")
+    assert "No agent would be started" in project.tell("run", "--dry-run").stdout

@@ -12,6 +12,7 @@ from tests.unit.cli.cli_runner import Ralph
 
 A, B = "specs/001-login/tasks.md", "specs/002-logout/tasks.md"
 CHANGE = "openspec/changes/add-form/tasks.md"
+KIRO, FORM = ".kiro/specs/form/tasks.md", "openspec/changes/form/tasks.md"
 
 
 @pytest.fixture
@@ -63,10 +64,60 @@ def test_an_unknown_name_says_how_to_find_them(ralph: Ralph, shop: Path) -> None
     assert "list the plans here: ralph plan --all" in ralph(two(shop), "plan", "x").err
 
 
-def test_of_several_nobody_knows_which(ralph: Ralph, shop: Path) -> None:
-    for arguments in (["plan"], ["run", "--dry-run"]):
-        done = ralph(two(shop), *arguments)
-        assert "001-login (spec-kit), 002-logout (spec-kit); choose one: ralph run" in done.err
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("logut", "there is no plan logut; did you mean 002-logout?"),
+        ("002", "there is no plan 002; did you mean 002-logout?"),
+        ("specs/001-login/task.md", f"there is no plan specs/001-login/task.md; did you mean {A}?"),
+        ("todo.md", "there is no plan todo.md; did you mean TODO.md?"),
+        ("specs", "specs is a folder, and no plan; list the plans here: ralph plan --all"),
+        ("form", f"several plans are named form: {KIRO}, {FORM}; name one by its path"),
+        ("003-bare", "003-bare has no plan yet; write its tasks with /speckit.tasks"),
+        ("./specs/003-bare/", "has no plan yet; write its tasks with /speckit.tasks"),
+        ("add-mail", "add-mail has no plan yet; propose a change with /opsx:propose"),
+    ],
+)
+def test_a_name_that_fits_none_or_two_says_what_is_meant(
+    ralph: Ralph, shop: Path, named: str, said: str
+) -> None:
+    for path in (KIRO, FORM, "TODO.md", "specs/003-bare/spec.md"):
+        write(two(shop), path, "- [ ] 1.1 a\n")
+    write(shop, "openspec/changes/add-mail/proposal.md", "## Why\n")
+    for command in (
+        ["plan", named],
+        ["run", "--dry-run", "--agent", "demo", "--plan", named],
+        ["init", "--from-existing", "--yes", "--plan", named],
+    ):
+        assert said in ralph(shop, *command).err
+
+
+def test_a_feature_is_named_by_its_folder(ralph: Ralph, shop: Path) -> None:
+    for place, named in ((two(shop), "specs/002-logout/"), (shop / "specs", "002-logout")):
+        assert "T001 Log out" in ralph(place, "plan", named).out
+
+
+def test_a_plan_is_named_without_its_ending(ralph: Ralph, shop: Path) -> None:
+    write(shop, "docs/superpowers/plans/2026-01-05-pay.md", "### Task 1: Pay\n\n- [ ] Step\n")
+    assert "Pay  [1]" in ralph(shop, "plan", "2026-01-05-pay").out
+
+
+@pytest.mark.parametrize("command", ["plan", "run --plan"])
+def test_of_several_nobody_knows_which(ralph: Ralph, shop: Path, command: str) -> None:
+    verb = command.partition(" ")[0]
+    said = ralph(two(shop), verb).err
+    assert "several plans are here: 001-login (spec-kit), 002-logout (spec-kit); choose" in said
+    assert f"choose one: ralph {command} 001-login, or for every run: ralph config set" in said
+    # What two are called names neither.
+    write(shop, ".kiro/specs/002-logout/tasks.md", "- [ ] 1. Log out\n")
+    assert f"{B} (spec-kit), .kiro/specs/002-logout/tasks.md (Kiro)" in ralph(shop, verb).err
+
+
+def test_the_list_names_one_with_open_tasks(ralph: Ralph, shop: Path) -> None:
+    write(two(shop), A, "- [x] T001 Log in\n")
+    write(shop, ".kiro/specs/002-logout/tasks.md", "- [ ] 1. Log out\n")
+    write(shop, "@fix_plan.md", "- [ ] a\n")
+    assert ralph(shop, "plan", "--all").out.endswith(f"\nChoose one: ralph run --plan {B}\n")
 
 
 def test_the_only_one_is_worked_on(ralph: Ralph, shop: Path) -> None:
@@ -100,10 +151,100 @@ def test_a_set_up_of_several_asks(ralph: Ralph, shop: Path) -> None:
 
 def test_a_set_up_takes_the_one_that_is_named(ralph: Ralph, shop: Path) -> None:
     said = ralph(two(shop), "init", "--from-existing", "--yes", "--plan", "none")
-    assert "none is no plan of another tool; see which there are: ralph plan --all" in said.err
+    assert "there is no plan none; list the plans here: ralph plan --all" in said.err
     made = ralph(shop, "init", "--from-existing", "--yes", "--json", "--plan", B).json
     assert made["settings"] == {"paths.plan": B}
     assert f'plan = "{B}"' in (shop / ".ralph/config.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("yes", [[], ["--yes"], ["--json"], ["--yes", "--json"]])
+def test_a_set_up_on_trial_writes_nothing(ralph: Ralph, shop: Path, yes: list[str]) -> None:
+    write(shop, A, "- [ ] T001 Log in\n")
+    done = ralph(shop, "init", "--from-existing", "--dry-run", *yes)
+    assert (done.code, done.err) == (0, "")
+    assert "specs/001-login/tasks.md" in done.out
+    if "--json" in yes:
+        assert done.json["written"] == []
+    else:
+        assert done.out.startswith(f"Found: {A} (spec-kit), a plan for the profile fixplan\n")
+        assert done.out.endswith("Nothing was written: this was a dry run\n")
+    assert [one.name for one in shop.iterdir() if one.name != ".git"] == ["specs"]
+
+
+@pytest.mark.parametrize("named", ["TODO.md", "./TODO.md", "001-login"])
+def test_a_set_up_takes_any_plan_that_is_named(ralph: Ralph, shop: Path, named: str) -> None:
+    write(two(shop), "@fix_plan.md", "- [ ] a\n")
+    write(shop, "TODO.md", "- [ ] b\n")
+    made = ralph(shop, "init", "--from-existing", "--yes", "--json", "--plan", named).json
+    path = A if named == "001-login" else "TODO.md"
+    assert (made["profile"], made["settings"]) == ("fixplan", {"paths.plan": path})
+
+
+def test_a_set_up_takes_a_plan_outside_of_the_repository_for_none(
+    ralph: Ralph, shop: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "TODO.md").write_text("- [ ] a\n", encoding="utf-8")
+    done = ralph(shop, "init", "--from-existing", "--yes", "--plan", "../TODO.md")
+    assert done.code != 0
+    assert not (shop / ".ralph").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "profile", "settings"),
+    [
+        ("IMPLEMENTATION_PLAN.md", "spec", {"push": False, "max_iterations": 20}),
+        ("prd.json", "stories", {}),
+    ],
+)
+def test_a_set_up_of_a_plan_in_the_root_does_not_push(
+    ralph: Ralph, shop: Path, path: str, profile: str, settings: dict[str, object]
+) -> None:
+    write(shop, path, "- [ ] a\n")
+    made = ralph(shop, "init", "--from-existing", "--yes", "--json").json
+    assert (made["profile"], made["plan"], made["settings"]) == (profile, path, settings)
+
+
+JSON = '{"master": {"tasks": [{"id": 1, "title": "Pay", "status": "pending"}]}}\n'
+TASK_MASTER = ".taskmaster/tasks/tasks.json"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "title"),
+    [
+        (TASK_MASTER, JSON, "Task Master"),
+        ("todo.txt", "(A) Pay\n", "todo.txt"),
+        ("backlog/tasks/task-1 - Pay.md", "---\nid: TASK-1\ntitle: Pay\n---\n", "Backlog.md"),
+    ],
+)
+def test_a_first_set_up_writes_no_markdown_into_a_plan_of_another_form(
+    ralph: Ralph, shop: Path, path: str, text: str, title: str
+) -> None:
+    write(shop, path, text)
+    write(shop, "backlog/config.yml", "{}\n") if path.startswith("backlog") else None
+    done = ralph(shop, "init", "--yes", "--agent", "demo", "--item", "Fix the login")
+    assert done.code == 64
+    assert f"is a plan of {title}, to which ralph adds no tasks" in done.err
+    assert "ralph run -p 'Fix the login'" in done.err
+    done = ralph(shop, "init", "--yes", "--agent", "demo")
+    assert (done.code, done.err) == (0, "")
+    assert "1 open task" in done.out
+    assert "write your tasks" not in done.out
+    assert (shop / path).read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("specs", [1, 2])
+def test_a_first_set_up_writes_no_second_plan(ralph: Ralph, shop: Path, specs: int) -> None:
+    write(shop, ".specify/memory/constitution.md", "Be kind.\n")
+    words = "of spec-kit without a plan yet; write its tasks with /speckit.tasks"
+    if specs == 2:
+        two(shop)
+        words = "of spec-kit; see its plans with: ralph plan --all"
+    done = ralph(shop, "init", "--yes", "--agent", "demo")
+    assert f"no plan was written: this is a project {words}" in done.out
+    assert ralph(shop, "run").code in {5, 64}
+    assert not (shop / "@fix_plan.md").exists()
+    ralph(shop, "init", "--yes", "--agent", "demo", "--item", "Fix the login")
+    assert (shop / "@fix_plan.md").is_file()
 
 
 def test_a_folder_of_tasks_is_one_plan(ralph: Ralph, shop: Path) -> None:

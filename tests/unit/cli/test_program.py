@@ -207,7 +207,7 @@ class TestErrors:
             (["run", "--agent", "command"], 78, "the agent 'command' has no command; set argv"),
             (["run", "--agent-command", "./nowhere"], 5, "nowhere does not exist; fix the path"),
             (["run", "--agent-command", "nowhere"], 5, "was not found on PATH, which is:"),
-            (["run", "--plan", "none.md", "--agent", "demo"], 5, "looked for none.md"),
+            (["run", "--plan", "none.md", "--agent", "demo"], 5, "there is no plan none.md"),
             (["plan", "none.md"], 5, "there is no plan none.md"),
             (["run", "--agent-command", "x", "--detach"], 5, "was not found on PATH"),
         ],

@@ -16,7 +16,9 @@ import typer
 
 from ralph_ls.cli.commands.start_run import ask_plan
 from ralph_ls.cli.output import emit_document, print_text
-from ralph_ls.core.loop.profiles import to_tables
+from ralph_ls.core.loop.profiles import profile_of, to_tables
+from ralph_ls.core.plan.formats.registry import format_of_file, format_of_plan
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.errors import UsageError
@@ -24,8 +26,14 @@ from ralph_ls.protocol.verb_output import ImportedSetup
 from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.project.config_edit import SCHEMA_LINE, refresh_schema
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.detection import DetectedPlan, name_likely_plans
-from ralph_ls.store.project.plan_choice import all_plans, find_named, several_plans
+from ralph_ls.store.project.detection import DetectedPlan, how_to_begin
+from ralph_ls.store.project.plan_choice import (
+    FROM_EXISTING,
+    all_plans,
+    find_named,
+    several_plans,
+    why_no_plan,
+)
 from ralph_ls.store.setup.existing_setup import RC_FILE, ExistingSetup, find_existing_setup
 
 PROMPT = f"{Config().paths.prompts}/PROMPT_build.md"
@@ -39,13 +47,19 @@ class _Write:
 
 
 def import_existing(
-    root: Path, named: str | None, *, gitignore: bytes | None, yes: bool, as_json: bool
+    root: Path,
+    named: str | None,
+    *,
+    gitignore: bytes | None,
+    yes: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> list[str] | None:
     """Show, ask and write, ``gitignore`` too where it is given; the files written.
 
     ``named`` is the plan of another tool that the user chose.
 
-    None where nothing was written, since the user said no or a program only looked.
+    None where nothing was written, since the user said no or only wants to look.
 
     Raises ``UsageError`` where there is nothing to take over, or nobody to ask.
     """
@@ -60,7 +74,7 @@ def import_existing(
         raise UsageError(
             f"no other loop was found in {root}; looked for plans such as .ralph/fix_plan.md and "
             f"scripts/ralph/prd.json, for those of other tools such as specs/001-login/tasks.md, "
-            f"and for {RC_FILE}; set up a new loop with: ralph init{name_likely_plans(root)}"
+            f"and for {RC_FILE}{how_to_begin(root, 'set up a new loop with: ralph init')}"
         )
     writes = _writes(root, found)
     if gitignore is not None:
@@ -70,6 +84,9 @@ def import_existing(
         return None
     if not as_json:
         _show(found, writes)
+    if dry_run:
+        print_text("Nothing was written: this was a dry run")
+        return None
     if not yes and not sys.stdin.isatty():
         raise UsageError("importing needs a terminal to ask in, or --yes")
     if not yes and not typer.confirm("Write this?", default=False):
@@ -94,18 +111,21 @@ def _plan_of_tool(root: Path, plans: Sequence[DetectedPlan], *, asks: bool) -> D
     if len(plans) < 2:
         return plans[0] if plans else None
     if not (asks and sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(several_plans(plans, "ralph init --from-existing"))
+        raise UsageError(several_plans(plans, FROM_EXISTING))
     address = ask_plan(root, plans)
     return next(one for one in plans if one.address == address)
 
 
 def _plan_named(root: Path, named: str) -> DetectedPlan:
+    """The plan of that name or path; a list that no tool wrote, such as ``TODO.md``, too."""
     found = find_named(all_plans(root), named)
-    if found is None:
-        raise UsageError(
-            f"{named} is no plan of another tool; see which there are: ralph plan --all"
-        )
-    return found
+    if found is not None:
+        return found
+    path = os.path.normpath(named)
+    if not (root / path).is_file():
+        raise UsageError(why_no_plan(root, named))
+    resolve_inside(root, path)
+    return DetectedPlan(kind=format_of_file(path, PlanKind.MARKDOWN).name, path=path)
 
 
 def _writes(root: Path, found: ExistingSetup) -> list[_Write]:
@@ -137,9 +157,11 @@ def _toml(value: object) -> str:
 
 
 def _show(found: ExistingSetup, writes: list[_Write]) -> None:
-    print_text(
-        f"Found: {escape_nonprintable(found.plan)}, a plan for the profile {found.profile.value}"
-    )
+    kind = profile_of(found.profile).plan_kind
+    known = format_of_plan(found.plan, kind)
+    tool = "" if known.name is kind else f" ({known.title})"
+    plan = escape_nonprintable(found.plan)
+    print_text(f"Found: {plan}{tool}, a plan for the profile {found.profile.value}")
     for write in writes:
         print_text(f"── would write {write.path}, from {write.source}")
         text = write.data.decode("utf-8", errors="replace")

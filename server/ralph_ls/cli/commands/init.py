@@ -150,7 +150,7 @@ def init(
     if hooks:
         require_hooks(place.worktree.root, agent)
     if from_existing:
-        _init_from_existing(place.worktree.root, plan, yes=yes, as_json=as_json)
+        _init_from_existing(place.worktree.root, plan, yes=yes, dry_run=dry_run, as_json=as_json)
     given = SetupFlags(
         profile=_chosen_profile(profile, issue),
         task=task,
@@ -292,12 +292,17 @@ def _planned(place: CommandWorktree, order: SetupParams, *, is_bare: bool) -> Se
     return plan_it(place.worktree.root, order, environment=os.environ, today=today)
 
 
-def _init_from_existing(root: Path, plan: str | None, *, yes: bool, as_json: bool) -> None:
+def _init_from_existing(
+    root: Path, plan: str | None, *, yes: bool, dry_run: bool, as_json: bool
+) -> None:
     from ralph_ls.cli.commands.import_setup import import_existing
 
     ignored = with_ignored_files(root, load_settings(root, {}, {}).config)
-    written = import_existing(root, plan, gitignore=ignored, yes=yes, as_json=as_json)
-    if written is None and not as_json:
+    yes = yes and not dry_run
+    written = import_existing(
+        root, plan, gitignore=ignored, yes=yes, dry_run=dry_run, as_json=as_json
+    )
+    if written is None and not (as_json or dry_run):
         raise typer.Exit(1)
     if written is not None and not as_json:
         print_text(f"Wrote:    {', '.join(written) or 'nothing; all of it is here'}")

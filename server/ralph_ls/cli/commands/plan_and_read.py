@@ -38,7 +38,8 @@ from ralph_ls.core.plan.formats.dispatch import (
     waiting_tasks,
 )
 from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
-from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.formats.plan_format import PlanStorage
+from ralph_ls.core.plan.formats.registry import format_of, format_of_file
 from ralph_ls.core.plan.formats.stories.story_file import ParsedStories
 from ralph_ls.core.plan.formats.stories.tasks import choose_story
 from ralph_ls.core.plan.lint.checks import plan_problems
@@ -69,7 +70,12 @@ from ralph_ls.protocol.verb_output import PlanTasks, ReadOutput
 from ralph_ls.store.files import read_regular, size_in_words
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.plan_choice import current_tag_of, plan_path, split_address
+from ralph_ls.store.project.plan_choice import (
+    current_tag_of,
+    plan_path,
+    split_address,
+    why_no_plan,
+)
 from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
 from ralph_ls.store.project.plan_folder import read_plan_file
 from ralph_ls.store.run.pruning import read_pruned
@@ -115,10 +121,13 @@ def show_plan(
         return
     config = _plan_settings()
     named = file or plan
-    if named is not None and (queue := _queue(named)) is not None:
+    if named is None:
+        place = _plan_here()
+        text = _plan_text(place)
+    elif (queue := _queue(named)) is not None:
         place, text = queue
     else:
-        place = _plan_here() if named is None else _named_plan(named, config)
+        place = _named_plan(named, config)
         text = _plan_text(place)
     parsed = parse_plan(
         text,
@@ -239,7 +248,7 @@ def _plan_here() -> PlanLocation:
         worktree = current_worktree()
     except WorkspaceMissing as error:
         return plan_outside(Path.cwd(), error)
-    return worktree.require_plan()
+    return worktree.require_plan("ralph plan")
 
 
 def _shown(place: PlanLocation) -> str:
@@ -251,12 +260,15 @@ def _plan_text(place: PlanLocation) -> str:
     is_named = Path(place.path).is_absolute()
     root = Path("/") if is_named else _root()
     path = root / place.path
+    is_one = format_of(place.kind).storage is PlanStorage.FOLDER
+    if is_named and path.is_dir() and not is_one:
+        raise PlanMissing(why_no_plan(_root(), os.path.relpath(path, _root())))
     if path.is_dir() or not (is_named or path.is_file()):
         return text_of_plan(root, place)
     shown = _shown(place)
     data = read_plan_file(path)
     if data is None:
-        raise PlanMissing(f"there is no plan {shown}; list the plans here: ralph plan --all")
+        raise PlanMissing(why_no_plan(_root(), shown))
     require_utf8(data, shown)
     return data.decode("utf-8")
 
@@ -268,10 +280,13 @@ def _named_plan(named: str, config: Config) -> PlanLocation:
     """
     kind, root = profile_of(config.profile).plan_kind, _root()
     path, tag = Path(named).absolute(), ""
-    if not path.exists():
-        address = plan_path(root, named)
+    if path.is_dir() or not path.exists():
+        # From a folder inside, a path that the shell completed.
+        inside = path.is_dir() and path.is_relative_to(root)
+        wanted = path.relative_to(root).as_posix() if inside else named
+        address = plan_path(root, wanted)
         other, tag = split_address(address)
-        path = path if address == named and not tag else root / other
+        path = path if address == wanted and not tag else root / other
     place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
     tag = tag or current_tag_of(root, place)
     return PlanLocation(path=str(path), kind=format_of_file(place, kind).name, tag=tag)

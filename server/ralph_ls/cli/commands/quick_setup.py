@@ -32,6 +32,7 @@ from ralph_ls.protocol.plan import STDIN
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.config_file import LoadedSettings, load_settings
 from ralph_ls.store.project.detection import detect_profiles, find_specs
+from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
 from ralph_ls.store.setup.documents import read_existing_text
 from ralph_ls.store.setup.existing_setup import find_existing_setup
 from ralph_ls.store.setup.setup import SetupPlan, profile_for
@@ -99,9 +100,10 @@ def _plan_of(root: Path, profile: ProfileName, config: Config) -> tuple[str, int
     if kind is PlanKind.REQUEST:
         return config.issue.github or config.issue.file or config.issue.text or "", None
     names = (config.paths.plan,) if config.paths.plan else profile_of(profile).plan_files
-    found = next((name for name in names if (root / name).is_file()), None)
+    found = next((name for name in names if (root / name).exists()), None)
     if found is not None:
-        text, known = read_existing_text(root, found) or "", format_of_plan(found, kind).name
+        known = format_of_plan(found, kind).name
+        text = text_of_plan(root, PlanLocation(path=found, kind=known))
         return found, _n_open(text, known, config.plan.tag or "")
     is_written_later = profile is ProfileName.SPEC and find_specs(root)
     return (f"{FOLDER}/", None) if is_written_later else ("", None)
@@ -292,7 +294,8 @@ def _tasks_to_write(
     plan, n_open = _plan_of(root, config.profile, config)
     written = next((file for file in planned.files if file.path == planned.plan_path), None)
     if written is not None:
-        plan, n_open = written.path, _n_open(written.after.decode(errors="replace"), kind)
+        known = format_of_plan(written.path, kind).name
+        plan, n_open = written.path, _n_open(written.after.decode(errors="replace"), known)
     is_untouched = plan == f"{FOLDER}/" and find_specs(root) == (SPEC_NAME,)
     if is_untouched or (not plan and config.profile is ProfileName.SPEC):
         yield "write what should be built", _edit(f"{FOLDER}/{SPEC_NAME}")

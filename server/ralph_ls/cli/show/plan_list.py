@@ -16,28 +16,22 @@ from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import PlanMissing, RalphError, WorkspaceMissing
 from ralph_ls.protocol.lsp.setup import FoundPlan, PlansResult
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.detection import DetectedPlan, name_likely_plans
-from ralph_ls.store.project.plan_choice import all_plans, progress_of
+from ralph_ls.store.project.detection import DetectedPlan, how_to_begin, name_likely_plans
+from ralph_ls.store.project.plan_choice import all_plans, progress_of, short_name
 from ralph_ls.store.project.plan_file import PlanLocation
 
 
 def list_plans(*, as_json: bool) -> None:
     """Show every plan that is here, the one that ``ralph run`` takes with an arrow."""
-    place, missing = None, None
-    try:
-        place = current_worktree()
-    except WorkspaceMissing as error:
-        # The plans of any folder can be shown; one is chosen for a run, which needs a work tree.
-        missing = error
+    place, reason = _worktree_here()
     root = Path.cwd() if place is None else place.worktree.root
     found = [*_own_plans(root), *all_plans(root)]
     if not any(one.path == MIRROR for one in found):
         found += _unread_queue(root)
+    if not found and reason is not None:
+        raise WorkspaceMissing(f"{reason.message}{name_likely_plans(root)}")
     if not found:
-        likely = name_likely_plans(root)
-        if missing is not None:
-            raise WorkspaceMissing(f"{missing.message}{likely}")
-        raise PlanMissing(f"no plan in {root}; create one: ralph init{likely}")
+        raise PlanMissing(f"no plan in {root}{how_to_begin(root, 'create one: ralph init')}")
     chosen = None if place is None else _chosen(place)
     rows = [(one, *progress_of(root, one)) for one in found]
     if as_json:
@@ -45,9 +39,16 @@ def list_plans(*, as_json: bool) -> None:
         emit_document(PlansResult(plans=plans))
         return
     _show(root, rows, chosen)
-    other = next((one for one in found if not _is_at(chosen, one)), None)
-    if other is not None and place is not None:
-        print_text(f"\nChoose one: ralph run --plan {shlex.quote(other.name)}")
+    if place is not None:
+        _show_choice(rows, chosen)
+
+
+def _worktree_here() -> tuple[CommandWorktree | None, WorkspaceMissing | None]:
+    """The work tree, or why there is none: plans can be listed in any folder."""
+    try:
+        return current_worktree(), None
+    except WorkspaceMissing as error:
+        return None, error
 
 
 def _show(
@@ -63,6 +64,17 @@ def _show(
         print_text(
             f"{mark} {one.name:{width}}  {words:16}  {FORMATS[one.kind].title}  {one.address}"
         )
+
+
+def _show_choice(
+    rows: Sequence[tuple[DetectedPlan, int, int]], chosen: PlanLocation | None
+) -> None:
+    """Name one of the others, with open tasks if there is any such."""
+    others = [row for row in rows if not _is_at(chosen, row[0])]
+    other = next((row for row in others if row[1] < row[2]), next(iter(others), None))
+    if other is not None:
+        name = shlex.quote(short_name([one for one, _, _ in rows], other[0]))
+        print_text(f"\nChoose one: ralph run --plan {name}")
 
 
 def _own_plans(root: Path) -> list[DetectedPlan]:

@@ -210,6 +210,8 @@ class GuessCause(Enum):
     """Rows are read as tasks by a column for states."""
     OPEN_BELOW_DONE = auto()
     """Tasks are open below headings that say that they are done."""
+    CLAIMS = auto()
+    """Lines say that all tasks are done, and some are open."""
     DONE_BELOW_OPEN = auto()
     """Headings say that they are not done, and everything below them is."""
 

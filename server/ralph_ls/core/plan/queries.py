@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from typing import NamedTuple
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
 from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.protocol.plan import TaskView
-from ralph_ls.protocol.task_words import Priority, TaskState
+from ralph_ls.protocol.task_words import SETTLED_STATES, Priority, TaskState
 
 
 def renamed_tasks(before: Plan, after: Plan) -> Mapping[str, str]:
@@ -165,20 +165,20 @@ def next_task(
 ) -> Task | None:
     """The task to work on next, or None when none is left.
 
-    Required tasks come before optional ones; then those in progress; then by priority, where none
-    counts as P1 (Standard); then by position. Done, blocked and skipped ones are never chosen, nor
-    those in ``set_aside``; ``only`` restricts the choice to one id. Optional ones are chosen only
-    with ``takes_optional``, and last.
+    Required tasks come before optional ones; then those whose parts are all done
+    come after the others, unless another task waits for them; then those in progress; then by
+    priority, where none counts as P1 (Standard); then by position. Done, blocked and skipped ones
+    are never chosen, nor those in ``set_aside``; ``only`` restricts the choice to one id. Optional
+    ones are chosen only with ``takes_optional``, and last.
 
     ``waits_for`` has the unfinished dependencies of a task (docs/rules.md#plans): such a task is
     chosen only if all that are left wait for each other, so that no order would satisfy them. One
     that waits for a task that will not be taken is never chosen.
     """
-    open_states = {TaskState.TODO, TaskState.IN_PROGRESS}
     candidates = [
         task
         for task in plan.tasks
-        if task.state in open_states
+        if task.state in _OPEN
         and task.id not in set_aside
         and (only is None or task.id == only)
         and (takes_optional or not task.optional)
@@ -187,7 +187,47 @@ def next_task(
     if not ready and waits_for:
         taken = {task.id for task in candidates}
         ready = [task for task in candidates if all_needed(task.id, waits_for) <= taken]
-    return min(ready, key=urgency, default=None)
+    finished = wholes_of_done_parts(plan.tasks, waits_for.values()) if ready else ()
+    return min(ready, key=lambda task: urgency(task, finished), default=None)
+
+
+def wholes_of_done_parts(
+    tasks: Sequence[Task], waited_for: Iterable[Collection[str]] = ()
+) -> frozenset[str]:
+    """The ids of the open tasks whose numbered parts are all done, and for which no other waits.
+
+    ``waited_for`` has the dependencies of others. Parts that are optional don't count.
+    """
+    is_done: dict[str, bool] = {}
+    for whole, part in parts_in(tasks):
+        if whole.state in _OPEN and not part.optional and _number(part) is not None:
+            is_done[whole.id] = is_done.get(whole.id, True) and part.state in SETTLED_STATES
+    needed = {one for targets in waited_for for one in targets} if is_done else ()
+    return frozenset(one for one, is_finished in is_done.items() if is_finished).difference(needed)
+
+
+def parts_in(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task]]:
+    """Each task that is a part of another one, behind that: nested, or by number (``2.1``)."""
+    by_id: dict[str, Task] = {}
+    numbered: dict[tuple[str, str], Task] = {}
+    for task in tasks:
+        by_id[task.id] = task
+        whole = None if task.parent is None else by_id.get(task.parent)
+        if (number := _number(task)) is not None:
+            numbered[task.section, number] = task
+            whole = whole or numbered.get((task.section, number.rpartition(".")[0]))
+        if whole is not None:
+            yield whole, task
+
+
+def _number(task: Task) -> str | None:
+    """The number that a title begins with: ``2.1``."""
+    found = _NUMBER.match(task.title) if task.title[:1].isdecimal() else None
+    return None if found is None else found[1]
+
+
+_OPEN = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)*)[.):]?\s")
 
 
 def all_needed(task_id: str, waits_for: Mapping[str, Collection[str]]) -> set[str]:
@@ -243,10 +283,13 @@ _PRIORITY_ORDER = {Priority.P0: 0, Priority.P1: 1, None: 1, Priority.P2: 2}
 _NUMBERED = re.compile(r"([0-9a-f]{8}|[A-Z][A-Z0-9]*-[0-9]+|T[0-9]{3,4})-[0-9]+")
 
 
-def urgency(task: Task) -> tuple[bool, bool, int]:
-    """The sort key of an open task: what is taken first sorts first (see ``next_task``)."""
+def urgency(task: Task, finished: Collection[str] = ()) -> tuple[bool, bool, bool, int]:
+    """The sort key of an open task: what is taken first sorts first (see ``next_task``).
+
+    ``finished`` has the ids of ``wholes_of_done_parts``.
+    """
     is_waiting = task.state is not TaskState.IN_PROGRESS
-    return (task.optional, is_waiting, _PRIORITY_ORDER[task.priority])
+    return (task.optional, task.id in finished, is_waiting, _PRIORITY_ORDER[task.priority])
 
 
 def _without_number(task_id: str) -> str:

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ralph_ls.core.plan.parse.titles import is_title_id
 from ralph_ls.core.plurals import numbered_iteration
 from ralph_ls.core.prompt.judge import change_line
 from ralph_ls.protocol.config.config import ProfileName
@@ -63,7 +64,7 @@ class PromptContext:
     task: str | None = None
     """Title of the task; None in a confirming or planning iteration."""
     task_id: str | None = None
-    """Id of the task, as in stories and ``bd``."""
+    """Id of the task; the prompt names it where the plan has it."""
     confirming: bool = False
     request: str = ""
     """Text of the request, where that is the plan."""
@@ -264,9 +265,6 @@ _WRITTEN_BY_OTHERS = (
     "request does not need."
 )
 
-_NAMED_BY_ID = frozenset({ProfileName.STORIES, ProfileName.BEADS})
-"""Profiles whose tasks have ids that the agent has to name."""
-
 
 def _task(context: PromptContext) -> str:
     if context.mode is Mode.PLAN:
@@ -282,7 +280,8 @@ def _task(context: PromptContext) -> str:
         is_confirming = context.confirming and context.failed_validation is None
         return _NOTHING_OPEN if is_confirming or not _has_first_work(context) else ""
     title = " ".join(context.task.split())
-    if context.profile in _NAMED_BY_ID and context.task_id:
+    # Two tasks may have one title; an id derived from it is written nowhere.
+    if context.task_id and not is_title_id(context.task_id, context.task):
         return f"Task: {context.task_id}: {title}"
     return f"Task: {title}"
 

@@ -22,7 +22,7 @@ from ralph_ls.editor.requests.control import trusted_workspace
 from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
 from ralph_ls.protocol.lsp.methods import ReplyResult
-from ralph_ls.store.project.detection import name_likely_plans
+from ralph_ls.store.project.detection import how_to_begin
 from ralph_ls.store.project.plan_file import BD, PlanLocation
 from ralph_ls.store.run import steering
 from ralph_ls.store.run.steering import CommandContext, CommandOutcome
@@ -192,8 +192,8 @@ def _plan_of(view: WorkspaceView) -> PlanLocation:
         return PlanLocation(path=BD, kind=kind, environment=environment, parent=parent)
     if path is None:
         raise PlanMissing(
-            f"there is no plan in {view.root}; create one with: ralph init"
-            f"{name_likely_plans(view.root)}"
+            f"there is no plan in {view.root}"
+            f"{how_to_begin(view.root, 'create one with: ralph init')}"
         )
     relative = path.relative_to(view.root).as_posix()
     if kind is not PlanKind.REQUEST:

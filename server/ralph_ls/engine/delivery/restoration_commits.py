@@ -55,6 +55,15 @@ class TreeEntry:
     mode: str
     hash: str
 
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file: no link, folder or submodule."""
+        return self.mode.startswith("100")
+
+    @property
+    def is_folder(self) -> bool:
+        return self.mode == "040000"
+
 
 TreeEntries = Mapping[str, TreeEntry | None]
 """By path, relative to the root; None: the tree has no such path."""
@@ -86,6 +95,11 @@ def entries_of(root: Path, commit: str | None, paths: Sequence[str]) -> dict[str
 def read_blob(root: Path, entry: TreeEntry) -> bytes:
     """The content of a file in a tree."""
     return read_objects(root, "cat-file", "blob", entry.hash)
+
+
+def read_file_in(root: Path, entry: TreeEntry | None) -> bytes | None:
+    """The same; None where there is nothing, or a link, folder or submodule."""
+    return read_blob(root, entry) if entry is not None and entry.is_file else None
 
 
 def write_blob(root: Path, data: bytes) -> str:
@@ -190,7 +204,7 @@ class RestorationCommits:
         try:
             printed = run_git(self._root, "ls-files", "-s", "-z", "--", *_literally([*wanted]))
             staged = _staged_in(printed)
-            paths = [path for path in wanted if staged.get(path) == was[path]]
+            paths = [path for path in wanted if self._is_staged(path, was[path], staged)]
             if paths:
                 info = _index_lines(was, {path: wanted[path] for path in paths})
                 run_git(self._root, *_TAKE_LINES, stdin=info)
@@ -198,6 +212,15 @@ class RestorationCommits:
         except RalphError:
             # Somebody stages something right now; the path is then shown as staged, no more.
             return
+
+    def _is_staged(
+        self, path: str, was: TreeEntry | None, staged: Mapping[str, TreeEntry | None]
+    ) -> bool:
+        """Whether the user's index has a path as HEAD had it."""
+        if was is None or not was.is_folder:
+            return staged.get(path) == was
+        printed = run_git(self._root, "write-tree", "--missing-ok", f"--prefix={path}/")
+        return printed.decode().strip() == was.hash
 
     def _require_quiet(self, head: str) -> None:
         place = self._workspace.worktree

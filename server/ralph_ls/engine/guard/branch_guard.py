@@ -24,7 +24,7 @@ from ralph_ls.engine.delivery.restoration_commits import (
     TreeEntry,
     entries_of,
     entry_in_tree,
-    read_blob,
+    read_file_in,
     real_path,
     same_lines,
     write_blob,
@@ -115,10 +115,9 @@ class BranchGuard:
         if commit is None:
             return None
         entry = entries_of(self._root, commit, [real])[real]
-        if entry is None:
-            return UserVersion(data=None)
-        data = read_blob(self._root, entry)
-        return UserVersion(data=data, is_executable=entry.mode == "100755")
+        data = read_file_in(self._root, entry)
+        is_executable = entry is not None and entry.mode == "100755"
+        return UserVersion(data=data, is_executable=is_executable)
 
     def recall(self, start: int, commits: IterationCommits) -> tuple[RevertedChange, ...]:
         """What an engine that died had restored in the branch, and had no time to report."""
@@ -272,14 +271,14 @@ class BranchGuard:
     ) -> _Finding | None:
         if now == base:
             return None
-        if now is None:
-            deleted = RevertedChange(path=printable_path(plan.path), what=Forbidden.DELETED)
-            return _Finding(path=path, was=None, wanted=base, reverted=(deleted,))
-        data = read_blob(self._root, now)
-        committed = None if base is None else read_blob(self._root, base)
+        data, committed = read_file_in(self._root, now), read_file_in(self._root, base)
+        if now is None or data is None:
+            return self._plan_gone(plan, path, base, now)
         before = committed if plan.before is None else _with_ends_of(data, plan.before)
         if before is None:
             return None
+        if became_binary(before, data):
+            return self._plan_gone(plan, path, base, now)
         judged = self._forbidden(plan, before, committed, data)
         if judged is None:
             return None
@@ -290,6 +289,15 @@ class BranchGuard:
             wanted = TreeEntry(now.mode, write_blob(self._root, restored))
         reverted, notices = ((), ()) if plan.reporter is None else plan.reporter(judged, data)
         return _Finding(path=path, was=now, wanted=wanted, reverted=reverted, notices=notices)
+
+    def _plan_gone(
+        self, plan: KnownPlan, path: str, base: TreeEntry | None, now: TreeEntry | None
+    ) -> _Finding | None:
+        """The plan is not in HEAD any more, or something that cannot be read as one is."""
+        if base is None:
+            return None
+        deleted = RevertedChange(path=printable_path(plan.path), what=Forbidden.DELETED)
+        return _Finding(path=path, was=now, wanted=base, reverted=(deleted,))
 
     def _judge_folder(
         self, plan: KnownPlan, paths: Sequence[str], base: TreeEntries, now: TreeEntries
@@ -325,16 +333,14 @@ class BranchGuard:
         self, path: str, base: TreeEntries, now: TreeEntries
     ) -> tuple[bytes | None, bytes | None]:
         """A file in two trees; None where it is not there."""
-        was, here = (
-            None if entry is None else read_blob(self._root, entry)
-            for entry in (base[path], now[path])
-        )
+        was, here = (read_file_in(self._root, entry) for entry in (base[path], now[path]))
         return was, here
 
     def _entry(self, now: TreeEntry | None, data: bytes | None) -> TreeEntry | None:
         if data is None:
             return None
-        return TreeEntry("100644" if now is None else now.mode, write_blob(self._root, data))
+        mode = now.mode if now is not None and now.is_file else "100644"
+        return TreeEntry(mode, write_blob(self._root, data))
 
     def _forbidden(
         self, plan: KnownPlan, before: bytes, committed: bytes | None, data: bytes
@@ -416,6 +422,11 @@ def _asked(found: Sequence[_Finding], why: str) -> list[Notice]:
         f"checkout HEAD -- {names}"
     )
     return [Notice(code=NOT_COMMITTED, message=message)]
+
+
+def became_binary(before: bytes, after: bytes) -> bool:
+    """Whether a text was replaced by data that no start would accept as a plan."""
+    return b"\0" in after and b"\0" not in before
 
 
 def _key(offence: PlanOffence) -> tuple[str, str]:

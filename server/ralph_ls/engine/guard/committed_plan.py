@@ -110,7 +110,7 @@ class CommittedPlan:
         return {
             path: _without_cr(read_blob(self._root, one).decode("utf-8", errors="replace"))
             for path, one in entries.items()
-            if one is not None and (but is None or one != same[path])
+            if one is not None and one.is_file and (but is None or one != same[path])
         }
 
 

@@ -30,7 +30,12 @@ from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.delivery.restoration_commits import RestorationCommits, same_lines
 from ralph_ls.engine.git.history import IterationCommits
-from ralph_ls.engine.guard.branch_guard import BranchGuard, GuardReport, KnownPlan
+from ralph_ls.engine.guard.branch_guard import (
+    BranchGuard,
+    GuardReport,
+    KnownPlan,
+    became_binary,
+)
 from ralph_ls.engine.guard.committed_plan import CommittedPlan
 from ralph_ls.engine.guard.folder_guard import FolderGuard
 from ralph_ls.engine.guard.protected_files import DisplacedFiles, GitFiles, ProtectedFiles
@@ -226,7 +231,7 @@ class Guard:
             guarded, watched = self._guarded(before, data, watched, settled)
             if not guarded.offences:
                 return GuardRestoration(notices=guarded.notices), replace(fresh, seen=watched)
-            if _became_binary(before, data):
+            if became_binary(before, data):
                 # Tasks inserted into binary data would be a plan that no start accepts.
                 return self._as_before(keeper, fresh, before)
             try:
@@ -430,7 +435,3 @@ def _drops_own(guarded: GuardedPlan, seen: WatchedIteration) -> bool:
         one.task.id for one in guarded.offences if one.what is Forbidden.DROPPED and one.task
     }
     return seen.task is not None and seen.task.id in dropped
-
-
-def _became_binary(before: bytes, after: bytes) -> bool:
-    return b"\0" in after and b"\0" not in before

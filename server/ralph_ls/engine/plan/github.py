@@ -184,13 +184,10 @@ class GithubSource(MarkdownSource):
         return Mode.BUILD
 
     def with_context(self, context: PromptContext, text: str) -> PromptContext:
-        """The task with its number, and the text of the issue, which people on GitHub wrote."""
+        """Adds the text of the issue, which people on GitHub wrote."""
         context = super().with_context(context, text)
         number = issue_number(context.task_id or "")
-        if number is None:
-            return context
-        context = replace(context, task=f"{context.task_id}: {context.task}")
-        issue = self._issues.get(number)
+        issue = None if number is None else self._issues.get(number)
         if issue is None:
             return context
         comments = [

@@ -19,8 +19,9 @@ from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
 from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
 from ralph_ls.core.plan.diff.guard_overrides import task_excerpt
 from ralph_ls.core.plan.diff.pairing import is_unfinished, logged_as_finished
+from ralph_ls.core.plan.formats.plan_format import PlanFormat
 from ralph_ls.core.plan.formats.registry import format_of_plan
-from ralph_ls.core.plan.model import ParsedPlan, Plan
+from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.core.plan.queries import renamed_tasks
@@ -71,6 +72,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, RemovedTask, TaskRef
 from ralph_ls.store.files import resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.detection import why_of_tool
 from ralph_ls.store.project.prompt_texts import notes_of_plan
 
 PLANNING_TRIES = 3
@@ -165,6 +167,7 @@ class MarkdownSource(PlanSource):
     ) -> PlanFacts:
         plan = self.plan(text, task=task)
         facts = facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped)
+        facts = replace(facts, is_planned_elsewhere=self._format.name is not PlanKind.MARKDOWN)
         is_without = not facts.counts.total and not facts.counts.marker
         if not is_without or has_finished_tasks(self.root, self.config):
             return facts
@@ -172,8 +175,11 @@ class MarkdownSource(PlanSource):
 
     def with_context(self, context: PromptContext, text: str) -> PromptContext:
         del text
-        known = format_of_plan(self.path, profile_of(self.config.profile).plan_kind)
-        return replace(context, plan_hint=notes_of_plan(self.root, self.path, known))
+        return replace(context, plan_hint=notes_of_plan(self.root, self.path, self._format))
+
+    @property
+    def _format(self) -> PlanFormat:
+        return format_of_plan(self.path, profile_of(self.config.profile).plan_kind)
 
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
         """A plan without a character is no plan, so it is written where the agent writes plans.
@@ -351,7 +357,8 @@ def _without_plan(root: Path, settings: LoadedSettings, *, resume: bool) -> Loca
         return None
     if profile.without_plan is WithoutPlan.PLAN:
         return LocatedPlan(path=path, text="")
-    is_wanted = settings.names_profile and not resume
+    # A second plan would hide the one that another tool is to write here.
+    is_wanted = settings.names_profile and not resume and not why_of_tool(root)
     if profile.without_plan is WithoutPlan.SKELETON and is_wanted:
         refusal = f"there was no plan, so {path} was created with its sections; "
         refusal += how_to_write_a_task(path)

@@ -27,7 +27,8 @@ from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, RalphError, UsageError
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
-from ralph_ls.store.project.detection import name_likely_plans
+from ralph_ls.store.project.detection import how_to_begin
+from ralph_ls.store.project.plan_choice import why_no_plan
 from ralph_ls.store.project.plan_file import edit_plan, read_plan, shown_text
 
 SHOWN_TASKS = 10
@@ -45,12 +46,14 @@ def find_plan(root: Path, candidates: Sequence[str], chosen: str | None) -> str:
     for path in paths:
         if (root / path).is_file():
             return path
+        if chosen is not None and ((root / path).is_dir() or not (root / path).exists()):
+            raise PlanMissing(why_no_plan(root, path))
         if (root / path).exists():
             # A pipe, or a folder: reading it raises with the reason.
             read_plan(root, path)
     raise PlanMissing(
-        f"there is no plan in {root}; looked for {', '.join(paths)}; create one with ralph init, "
-        f"or name yours with --plan{name_likely_plans(root)}"
+        f"there is no plan in {root}; looked for {', '.join(paths)}"
+        f"{how_to_begin(root, 'create one with ralph init, or name yours with --plan')}"
     )
 
 

@@ -127,7 +127,8 @@ class StructuredSource(PlanSource):
     ) -> PlanFacts:
         needs = unfinished_needs(self.operations, self.parse(text).plan, text)
         plan = self.plan(text, task=task)
-        return facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped, needs=needs)
+        facts = facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped, needs=needs)
+        return replace(facts, is_planned_elsewhere=True)
 
     def with_context(self, context: PromptContext, text: str) -> PromptContext:
         del text

@@ -142,6 +142,7 @@ def load_settings(
             profile_by, sign = Origin.FOUND, plans[0].path
     names = _with_tag(root, names, earlier)
     preset = merge_tables(preset, _settings_of_format(profile, _plan_in(names)))
+    preset = merge_tables(preset, _notes_of_stories(root, profile, _plan_in(names)))
     tables = merge_tables(preset, {"profile": profile.name, **names})
     config = _fitting_together(tables)
     if config.logs.form is LogForm.JSONL and "newest" not in layers[Origin.GIVEN].get("logs", {}):
@@ -244,6 +245,19 @@ def _settings_of_format(profile: Profile, plan: str | None) -> dict[str, Any]:
     if plan is None or not format_of(profile.plan_kind).is_text:
         return {}
     return to_tables(dict(format_of_file(plan, profile.plan_kind).settings))
+
+
+def _notes_of_stories(root: Path, profile: Profile, plan: str | None) -> dict[str, Any]:
+    """The notes of earlier iterations beside the plan, where another loop has kept them there."""
+    if profile.plan_kind is not PlanKind.STORIES:
+        return {}
+    places = profile.plan_files if plan is None else (plan,)
+    found = next((name for name in places if (root / name).is_file()), None)
+    usual = Path(str(profile.settings["paths.progress"]))
+    if found is None or (root / usual).exists():
+        return {}
+    notes = Path(found).with_name(usual.name)
+    return to_tables({"paths.progress": notes.as_posix()}) if (root / notes).is_file() else {}
 
 
 def _chooses_queue(names: Mapping[str, Any]) -> bool:

@@ -139,8 +139,16 @@ def _is_own_folder(root: Path, name: str) -> bool:
         return False
 
 
+def how_to_begin(root: Path, otherwise: str) -> str:
+    """The end of a message that there is no plan: what to do, and files that may be one.
+
+    ``otherwise`` is what to do where no other tool is to write it.
+    """
+    return f"; {why_of_tool(root) or otherwise}{name_likely_plans(root)}"
+
+
 def name_likely_plans(root: Path) -> str:
-    """The end of a message that there is no plan: files that may be one; empty without any.
+    """The files that may be a plan, as the end of a message; empty without any.
 
     Without any, also why a file with the name of a plan is none.
     """
@@ -227,6 +235,28 @@ def _why_foreign(root: Path, path: str, known: PlanFormat) -> str:
 @lru_cache(maxsize=8)
 def _why_foreign_text(text: str, kind: PlanKind) -> str:
     return FORMATS[kind].load().why_foreign(text)
+
+
+def why_of_tool(root: Path) -> str:
+    """Why another tool, and not the loop, writes the plan here, and how; empty where none does."""
+    tools = [known for known in detect_formats(root) if known.begin]
+    if not tools:
+        return ""
+    if any("/" in one.path for one in detect_plans(root)):
+        return f"this is a project of {tools[0].title}; see its plans with: ralph plan --all"
+    return f"this is a project of {tools[0].title} without a plan yet; {tools[0].begin}"
+
+
+def places_without_plan(root: Path, known: PlanFormat) -> tuple[str, ...]:
+    """The folders of features or changes of a format that have no plan yet."""
+    found = set(_plans_of(root, known))
+    return tuple(
+        folder
+        for pattern in known.files
+        if "*" in (place := pattern.rpartition("/")[0])
+        for folder in expand(root, place, known.not_in)
+        if f"{folder}/{pattern.rpartition('/')[2]}" not in found and (root / folder).is_dir()
+    )
 
 
 def expand(

@@ -19,10 +19,16 @@ from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
 from ralph_ls.core.plan.formats.registry import FORMATS, format_of_file
 from ralph_ls.core.plan.formats.task_master.format import TASK_MASTER
 from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.files import read_regular, resolve_inside
-from ralph_ls.store.project.detection import DetectedPlan, detect_plans
+from ralph_ls.store.project.detection import (
+    DetectedPlan,
+    detect_plans,
+    likely_plans,
+    places_without_plan,
+)
 from ralph_ls.store.project.plan_folder import read_plan_file
 
 FEATURE_VARIABLE = "SPECIFY_FEATURE"
@@ -148,20 +154,26 @@ def queue_settings(named: str) -> dict[str, str] | None:
 
 SHOWN_PLANS = 10
 
+FROM_EXISTING = "ralph init --from-existing --plan"
 
-def several_plans(plans: Sequence[DetectedPlan], command: str = "ralph run") -> str:
+
+def short_name(plans: Sequence[DetectedPlan], plan: DetectedPlan) -> str:
+    """What names a plan among others: its name, where no other has it, else its path."""
+    is_only = sum(one.name == plan.name for one in plans) == 1
+    return plan.name if is_only else plan.address
+
+
+def several_plans(plans: Sequence[DetectedPlan], command: str = "ralph run --plan") -> str:
     """Why nobody knows which plan is meant, with each of them and the command that names one.
 
-    For ``ralph run``, also the one that names it for every run.
+    Unless it is remembered anyway, also the one that names it for every run.
     """
-    names = [f"{one.name} ({FORMATS[one.kind].title})" for one in plans[:SHOWN_PLANS]]
+    names = [f"{short_name(plans, one)} ({FORMATS[one.kind].title})" for one in plans[:SHOWN_PLANS]]
     more = len(plans) - SHOWN_PLANS
     listed = ", ".join([*names, f"and {more} more"] if more > 0 else names)
-    said = (
-        f"several plans are here: {listed}; choose one: "
-        f"{command} --plan {shlex.quote(plans[0].name)}"
-    )
-    if command != "ralph run":
+    name = shlex.quote(short_name(plans, plans[0]))
+    said = f"several plans are here: {listed}; choose one: {command} {name}"
+    if command == FROM_EXISTING:
         return said
     return f"{said}, or for every run: ralph config set paths.plan {shlex.quote(plans[0].address)}"
 
@@ -182,12 +194,40 @@ def choose_plans(
 
 def find_named(found: Sequence[DetectedPlan], name: str) -> DetectedPlan | None:
     """The plan of that name or path; None where there is none, or several."""
+    same = _all_named(found, name)
+    return same[0] if len(same) == 1 else None
+
+
+def why_no_plan(root: Path, named: str) -> str:
+    """Why what the user names is no plan, and what to do then."""
+    found = all_plans(root)
+    if len(same := _all_named(found, named)) > 1:
+        paths = [one.address for one in same]
+        return f"several plans are named {named}: {', '.join(paths)}; name one by its path"
+    for known in FORMATS.values():
+        if known.begin and any(_is_part(named, one) for one in places_without_plan(root, known)):
+            return f"{named} has no plan yet; {known.begin}"
+    meant = did_you_mean(named, [one.name for one in found])
+    paths = [one.path for one in found]
+    meant = meant or did_you_mean(named, [*paths, *likely_plans(root)])
+    is_folder = (root / named).is_dir()
+    said = f"{named} is a folder, and no plan" if is_folder else f"there is no plan {named}"
+    return f"{said}{meant or '; list the plans here: ralph plan --all'}"
+
+
+def _all_named(found: Sequence[DetectedPlan], name: str) -> list[DetectedPlan]:
     path = name.removeprefix("./").rstrip("/")
-    same = [one for one in found if path in {one.path, one.path.rpartition("/")[0], one.name}]
+    same = [one for one in found if path in {one.path, one.path.rpartition("/")[0]}]
+    same = same or [one for one in found if path in {one.name, one.name.removesuffix(".md")}]
     # The path of several names the one that is current; the others are named by their tags.
     same = [one for one in found if path == f"{one.path}#{one.tag}"] or same
-    same = [one for one in same if one.is_current] or same
-    return same[0] if len(same) == 1 else None
+    return [one for one in same if one.is_current] or same
+
+
+def _is_part(name: str, folder: str) -> bool:
+    """Whether a name is that of a folder, or its path."""
+    path = name.removeprefix("./").rstrip("/")
+    return path in {folder, folder.rpartition("/")[2]}
 
 
 def has_open_tasks(root: Path, plan: DetectedPlan) -> bool:

@@ -16,10 +16,12 @@ from types import MappingProxyType
 
 from pydantic import ValidationError
 
+from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.prompt.template import PLACEHOLDER
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import read_regular, resolve_inside
+from ralph_ls.store.project.config_file import CAREFUL_ITERATIONS
 from ralph_ls.store.project.detection import DetectedPlan, detect_profiles
 from ralph_ls.store.project.environment_settings import validated
 
@@ -65,18 +67,21 @@ def find_existing_setup(
 ) -> ExistingSetup | None:
     """The set-up of another tool at ``root``; None without one.
 
-    ``plan`` is another tool's plan, which is used where no profile fits, and ``remembers`` whether
-    the settings name it. Raises ``StateUnusable`` for a file that is not regular, or leads out of
+    ``plan`` is another tool's plan, which is used where no profile fits or the settings are to name
+    it (``remembers``). Raises ``StateUnusable`` for a file that is not regular, or leads out of
     the work tree.
     """
     kept = tuple(name for name in _OTHERS if (root / name).is_file())
     detected = detect_profiles(root)
-    if plan is not None and not detected:
+    if plan is not None and (remembers or not detected):
         named = {"paths.plan": plan.address} if remembers else {}
         return ExistingSetup(profile=ProfileName.FIXPLAN, plan=plan.path, settings=named)
-    if not detected or not (kept or "/" in detected[0].sign):
+    if not detected:
         return None
     settings, not_taken = _settings_of(_read(root, RC_FILE)) if RC_FILE in kept else ({}, [])
+    if profile_of(detected[0].profile).settings.get("push"):
+        # Nothing here says that a loop may push, or work without an end.
+        settings = {"push": False, "max_iterations": CAREFUL_ITERATIONS, **settings}
     prompt, hindrances = _prompt_of(root, kept)
     not_taken += hindrances
     return ExistingSetup(

@@ -103,8 +103,36 @@ def test_tasks_set_aside_are_never_chosen() -> None:
         pytest.param(
             ("- [ ] 2. a", "- [x] 2.1 b", "- [ ] 1. c", "- [ ] 2nd d"),
             (),
-            "2. a",
+            "1. c",
             id="numbers-of-nothing-open",
+        ),
+        pytest.param(
+            (
+                "- [ ] 1. a",
+                "- [x] 1.1 b",
+                "- [ ] 2. c",
+                "  - [x] 2.1 d",
+                "  - [ ]* 2.2 e",
+                "- [ ] f",
+            ),
+            (),
+            "f",
+            id="parts-are-done",
+        ),
+        pytest.param(
+            ("- [ ] a", "  - [x] b", "- [ ] c"), (), "a", id="what-is-nested-may-be-a-detail"
+        ),
+        pytest.param(
+            ("- [ ] 1. a", "- [x] 1.1 b", "- [ ] c", "  - Depends on: 1. a", "- [ ] d"),
+            (),
+            "1. a",
+            id="parts-are-done-and-another-waits",
+        ),
+        pytest.param(
+            ("- [ ] 1. a", "- [x] 1.1 b", "- [x] 2. c", "- [ ] 3. d", "  - [-] 3.1 e"),
+            (),
+            "1. a",
+            id="only-wholes-are-left",
         ),
         pytest.param(
             ("## Beam", "- [ ] 1. a", "## Tiles", "- [ ] 1.1 b"),

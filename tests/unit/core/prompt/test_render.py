@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.prompt.template import (
     MODES,
     PromptContext,
@@ -265,13 +266,18 @@ class TestPieces:
 
 
 class TestTask:
-    def test_stories_and_issues_of_bd_are_named_by_id(self) -> None:
+    @pytest.mark.parametrize("task_id", ["a-1", "T001", "2.1", "auth:5", "3"])
+    def test_a_task_is_named_by_the_id_that_the_plan_has(self, task_id: str) -> None:
         for profile in ProfileName:
-            context = replace(PLAIN, profile=profile, task_id="a-1")
-            by_id = profile in {ProfileName.STORIES, ProfileName.BEADS}
-            told = "Task: a-1: Write the letter" if by_id else "Task: Write the letter"
-            assert values_of(context)["TASK"] == told
-            assert values_of(context)["TASK_ID"] == "a-1"
+            context = replace(PLAIN, profile=profile, task_id=task_id)
+            assert values_of(context)["TASK"] == f"Task: {task_id}: Write the letter"
+            assert values_of(context)["TASK_ID"] == task_id
+
+    @pytest.mark.parametrize("task_id", ["{}", "{}-2", "auth:{}"])
+    def test_an_id_that_was_derived_from_the_title_is_not_named(self, task_id: str) -> None:
+        written = task_id.format(title_id("Write the letter"))
+        context = replace(PLAIN, task="Write the  letter", task_id=written)
+        assert values_of(context)["TASK"] == "Task: Write the letter"
 
     def test_a_story_without_an_id_is_named_by_its_title(self) -> None:
         context = replace(PLAIN, profile=ProfileName.STORIES)

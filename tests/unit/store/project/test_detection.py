@@ -12,11 +12,13 @@ from ralph_ls.store.project.detection import (
     detect_formats,
     detect_plans,
     detect_profiles,
+    how_to_begin,
     is_of_tool,
     likely_plans,
     name_likely_plans,
 )
 
+NOTES = "scripts/ralph/progress.txt"
 FIXPLAN, SPEC = ProfileName.FIXPLAN, ProfileName.SPEC
 
 
@@ -116,12 +118,22 @@ class TestLikelyPlans:
         )
 
     def test_a_message_names_some_and_what_to_do(self, tmp_path: Path) -> None:
-        assert name_likely_plans(put(tmp_path, "NOTES.md")) == ""
+        assert how_to_begin(put(tmp_path, "NOTES.md"), "ask") == "; ask"
         put(tmp_path, "PLAN.md", "TODO.md", "docs/PLAN.md", "docs/tasks.md")
-        assert name_likely_plans(tmp_path) == (
-            "; PLAN.md, TODO.md, docs/PLAN.md and 1 more may be one: check it with ralph plan "
+        assert how_to_begin(tmp_path, "ask") == (
+            "; ask; PLAN.md, TODO.md, docs/PLAN.md and 1 more may be one: check it with ralph plan "
             "PLAN.md, then work on it with ralph run --plan PLAN.md"
         )
+
+    def test_where_another_tool_writes_the_plan_a_message_says_how(self, tmp_path: Path) -> None:
+        put(tmp_path, "specs/001-a/spec.md")
+        assert how_to_begin(tmp_path, "ask") == (
+            "; this is a project of spec-kit without a plan yet; write its tasks with "
+            "/speckit.tasks"
+        )
+        put(tmp_path, "specs/002-b/tasks.md", "openspec/changes/c/")
+        seen = "this is a project of spec-kit; see its plans with: ralph plan --all"
+        assert how_to_begin(tmp_path, "ask") == f"; {seen}"
 
 
 class TestSettings:
@@ -141,6 +153,25 @@ class TestSettings:
         settings = load_settings(tmp_path, environment, overrides)
         assert settings.config.profile is FIXPLAN
         require_one_profile(settings)
+
+    @pytest.mark.parametrize(
+        ("there", "overrides", "progress"),
+        [
+            (("scripts/ralph/prd.json",), {}, "ralph/progress.txt"),
+            (("scripts/ralph/prd.json", NOTES), {}, NOTES),
+            (("prd.json", "progress.txt", NOTES), {}, "progress.txt"),
+            (("prd.json", NOTES), {}, "ralph/progress.txt"),
+            (("scripts/ralph/prd.json", NOTES, "ralph/progress.txt"), {}, "ralph/progress.txt"),
+            (("scripts/ralph/prd.json", NOTES), {"paths.progress": "mine.md"}, "mine.md"),
+            (("ralph/x.json", "ralph/progress.txt"), {"profile": "stories"}, "ralph/progress.txt"),
+        ],
+    )
+    def test_notes_of_another_loop_of_stories_are_used_where_they_are(
+        self, tmp_path: Path, there: tuple[str, ...], overrides: dict[str, str], progress: str
+    ) -> None:
+        config = load_settings(put(tmp_path, *there), {}, overrides).config
+        assert config.profile is ProfileName.STORIES
+        assert config.paths.progress == progress
 
     def test_a_run_that_continues_keeps_its_own(self, tmp_path: Path) -> None:
         put(tmp_path, "IMPLEMENTATION_PLAN.md", "prd.json")

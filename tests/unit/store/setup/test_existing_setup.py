@@ -53,7 +53,7 @@ class TestWhatIsFound:
             "scripts/ralph/prd.json",
         }
 
-    @pytest.mark.parametrize("names", [(), ("@fix_plan.md",), (".ralphrc",), ("ralph.sh",)])
+    @pytest.mark.parametrize("names", [(), (".ralphrc",), ("ralph.sh",)])
     def test_where_nothing_shows_of_another_tool_there_is_none(
         self, tmp_path: Path, names: tuple[str, ...]
     ) -> None:

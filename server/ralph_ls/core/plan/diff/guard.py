@@ -11,6 +11,7 @@ Compares two parsed plans; that the later one was written by an agent is known b
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -111,6 +112,7 @@ class _Found(NamedTuple):
 _MARKS = str.maketrans("", "", "*`~")
 _CHECKED = " \u2705\u2713\u2714\u2611\ufe0f"
 _EXIT_CODE = re.compile(r" ?- ?exit -?[0-9]{1,5}\)\Z")
+_SHARE_LEFT = 10
 _BRACKETS = 20
 """So many openings of brackets are tried in one criterion."""
 
@@ -217,7 +219,7 @@ def _without_remarks(key: str) -> Iterator[str]:
 
 def _revert(context: _GuardContext, was: PlanSide, now: _Reading) -> _Reading:
     """Try the smallest edits first; what they leave or break is fixed by the next ones."""
-    if not now.text.strip():
+    if _is_overwritten(was, now):
         return context.read(was.text, was.plan)
     side = PlanSide.of(now.plan, now.text)
     fine = context.read(_finely(was, side, now.found, now.pairing))
@@ -232,6 +234,21 @@ def _revert(context: _GuardContext, was: PlanSide, now: _Reading) -> _Reading:
     if blunt.found or not _is_intact(now.plan, blunt.plan):
         return context.read(was.text, was.plan)
     return blunt
+
+
+def _is_overwritten(was: PlanSide, now: _Reading) -> bool:
+    """Whether next to nothing is left of a plan: no task, and less than a tenth of its lines.
+
+    Its tasks alone would be restored without their phases, notes and order.
+    """
+    if now.plan.tasks:
+        return False
+    before, after = map(_words_by_line, (was.text, now.text))
+    return (before & after).total() * _SHARE_LEFT < before.total()
+
+
+def _words_by_line(text: str) -> Counter[str]:
+    return Counter(filter(None, map(str.strip, text.splitlines())))
 
 
 def _is_intact(agents: Plan, plan: Plan) -> bool:

@@ -23,6 +23,7 @@ from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.plan.parse.items import read_field, read_status, read_status_part
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.non_list_items import TableColumns, cells_of, read_columns
+from ralph_ls.core.plan.parse.state_tables import HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS
 from ralph_ls.core.plan.parse.state_words import (
     find_remark,
     opening_sign,
@@ -188,8 +189,11 @@ _TAG = re.compile(r"\[([^\[\]]+)\](?!\()|\((?=BLOCKED|WIP)([^()]+)\)")
 _CIRCLES = "🟢🟡🔴🔵🟠⚪"
 _SQUARES = "☐☑"
 _STATUS_BOX = re.compile(r"([*_` \t]*)\[[ xX]?\]([ \t]*)(?=\S)")
+_SIGNS = "".join(
+    signs for table in (HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS) for signs in table.values()
+)
 _STATUS_LINE_WORDS = re.compile(
-    r"\A([*_` \t]*)((?:[🟢🟡🔴🔵🟠⚪✅✔☑✓🔄🚧⏳⬜◻☐🔲⭕❌🚫⛔🛑⏭]\ufe0f?)?)"
+    rf"\A([*_` \t]*)((?:[{_SIGNS}]\ufe0f?)?)"
     r"(?:[ \t]*([^*_` \t].*?))??([*_` \t]*)\Z",
     re.DOTALL,
 )

@@ -54,6 +54,7 @@ from ralph_ls.core.plan.model import GuessCause, ParsedPlan, PlanGuess, Task
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.core.plan.queries import parts_in, wholes_of_done_parts
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.task_words import TaskState
@@ -76,6 +77,7 @@ def check_markdown(
         *_states(tasks, text),
         *_marker(tasks, text, marker),
         *_unticked(tasks, text),
+        *_parts(tasks, text),
         *check_criteria(tasks, text, below),
         *check_close_reasons(tasks, below),
         *check_dependencies(read_dependencies(tasks, below), tasks),
@@ -193,17 +195,55 @@ def _unticked(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
     if found:
         are = "box says" if len(found) == 1 else "boxes say"
         message = f"{len(found)} open {are} DONE in the title; tick what is done"
-        yield LintRemark(
-            code=CheckCode.DONE_WITHOUT_TICK,
-            message=message,
-            place=title_span(found[0], text),
-            related=tuple(
-                RelatedSpan(place=title_span(task, text), message="another one")
-                for task in found[1:]
-            ),
-            task=found[0].id,
-            repair=QuickFix.TICK,
+        yield _about_all(CheckCode.DONE_WITHOUT_TICK, found, text, message)
+
+
+def _parts(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
+    """Wholes and parts that say something else; one remark for each of both ways."""
+    finished = wholes_of_done_parts(tasks)
+    wholes = [task for task in tasks if task.id in finished]
+    if wholes:
+        are, tick = _counted(wholes, "has", "have")
+        message = (
+            f"{are} only parts that are done ({_titles(wholes)}); {tick}, or add what is missing"
         )
+        yield _about_all(CheckCode.TICKED_UNDER_OPEN, wholes, text, message)
+    opened = [
+        (whole, part)
+        for whole, part in parts_in(tasks)
+        if whole.state is TaskState.DONE and part.state in _OPEN and not part.optional
+    ]
+    if opened:
+        parts = [part for _, part in opened]
+        are, tick = _counted(parts, "is", "are")
+        names = _titles([whole for whole, _ in opened])
+        message = f"{are} part of what is done ({names}); {tick}, or open that again"
+        yield _about_all(CheckCode.OPEN_UNDER_COMPLETED, parts, text, message)
+
+
+def _counted(tasks: Sequence[Task], one: str, several: str) -> tuple[str, str]:
+    """``1 open task has``, and what to do with it."""
+    if len(tasks) == 1:
+        return f"1 open task {one}", "tick it"
+    return f"{len(tasks)} open tasks {several}", "tick them"
+
+
+def _titles(tasks: Sequence[Task]) -> str:
+    return first_names([*dict.fromkeys(task.title for task in tasks)])
+
+
+def _about_all(code: CheckCode, tasks: Sequence[Task], text: str, message: str) -> LintRemark:
+    """One remark about several tasks, at the first; its quick fix ticks that."""
+    return LintRemark(
+        code=code,
+        message=message,
+        place=title_span(tasks[0], text),
+        related=tuple(
+            RelatedSpan(place=title_span(task, text), message="another one") for task in tasks[1:]
+        ),
+        task=tasks[0].id,
+        repair=QuickFix.TICK,
+    )
 
 
 _GUESSED = {
@@ -218,6 +258,7 @@ _GUESSED = {
     GuessCause.PROSE: CheckCode.LINES_READ_AS_PROSE,
     GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
     GuessCause.OPEN_BELOW_DONE: CheckCode.OPEN_UNDER_COMPLETED,
+    GuessCause.CLAIMS: CheckCode.OPEN_UNDER_COMPLETED,
     GuessCause.DONE_BELOW_OPEN: CheckCode.TICKED_UNDER_OPEN,
 }
 
@@ -229,6 +270,7 @@ _WITHOUT_FIX = frozenset(
         GuessCause.PROSE,
         GuessCause.OPEN_BELOW_DONE,
         GuessCause.DONE_BELOW_OPEN,
+        GuessCause.CLAIMS,
     }
 )
 
@@ -287,7 +329,7 @@ def _guess_message(guess: PlanGuess) -> str:
             rows = "row is" if is_one else "rows are"
             column = f"by the column {names}"
             return f"{number} {rows} read from a table {column}; write boxes there to be sure"
-        case GuessCause.OPEN_BELOW_DONE | GuessCause.DONE_BELOW_OPEN:
+        case GuessCause.OPEN_BELOW_DONE | GuessCause.DONE_BELOW_OPEN | GuessCause.CLAIMS:
             return _contradiction_message(guess)
         case _:  # pragma: no cover
             assert_never(guess.cause)
@@ -295,6 +337,8 @@ def _guess_message(guess: PlanGuess) -> str:
 
 def _contradiction_message(guess: PlanGuess) -> str:
     number, is_one, names = len(guess.lines), len(guess.lines) == 1, first_names(guess.names)
+    if guess.cause is GuessCause.CLAIMS:
+        return "this line says that all tasks are done, and some are open; tick them, or change it"
     if guess.cause is GuessCause.DONE_BELOW_OPEN:
         are = "1 heading is" if is_one else f"{number} headings are"
         below = f"and everything below {'it' if is_one else 'them'} is"

@@ -36,6 +36,7 @@ from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.dialect import find_dialect
 from ralph_ls.core.plan.parse.task_body import BodyLine, TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+from ralph_ls.core.plan.queries import parts_in
 
 
 class HasTitle(Protocol):
@@ -100,9 +101,11 @@ def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple
     that its number gives it, and in some dialects for its required subtasks as well.
     """
     needs: dict[str, dict[str, Task]] = {}
-    nested = _nested(tasks) if find_dialect(text).has_subtasks_first else ()
-    for around, task in (*nested, *_numbered_below(tasks)):
-        needs.setdefault(around, {})[task.id] = task
+    is_nested_first = find_dialect(text).has_subtasks_first
+    for whole, part in parts_in(tasks):
+        is_open = whole.state in UNFINISHED and part.state in UNFINISHED and not part.optional
+        if is_open and (part.parent is None or is_nested_first):
+            needs.setdefault(whole.id, {})[part.id] = part
     for one in read_dependencies(tasks, TaskBodies(tasks, text)):
         if (
             one.target is not None
@@ -112,30 +115,6 @@ def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple
         ):
             needs.setdefault(one.task.id, {})[one.target.id] = one.target
     return {waiting: tuple(targets.values()) for waiting, targets in needs.items()}
-
-
-def _nested(tasks: Sequence[Task]) -> Iterator[tuple[str, Task]]:
-    """Unfinished tasks, with the id of the one that each is nested in."""
-    unfinished = {task.id for task in tasks if task.state in UNFINISHED}
-    for task in tasks:
-        if task.parent in unfinished and task.id in unfinished and not task.optional:
-            yield task.parent, task
-
-
-def _numbered_below(tasks: Sequence[Task]) -> Iterator[tuple[str, Task]]:
-    """Unfinished tasks whose numbers make them parts of one of their section: ``2.1`` of ``2.``."""
-    numbered: dict[tuple[str, str], Task] = {}
-    for task in tasks:
-        if task.title[:1].isdecimal() and (found := _NESTED_NUMBER.match(task.title)) is not None:
-            numbered[task.section, found[1]] = task
-            around = numbered.get((task.section, found[1].rpartition(".")[0]))
-            if around is None or around.state not in UNFINISHED:
-                continue
-            if task.state in UNFINISHED and not (task.optional or task.parent):
-                yield around.id, task
-
-
-_NESTED_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)*)[.):]?\s")
 
 
 def check_dependencies(

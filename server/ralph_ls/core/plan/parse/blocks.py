@@ -22,7 +22,7 @@ from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, Sect
 from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, STATUS_LABELS, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_state, may_be_task
-from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
+from ralph_ls.core.plan.parse.scanner import NO_LINES, begins_block, scan_block
 from ralph_ls.core.plan.parse.section_words import COUNTED, STEP_NAME
 from ralph_ls.core.plan.parse.state_words import has_ornament
 from ralph_ls.core.plan.parse.task_rules import (
@@ -373,8 +373,7 @@ class BlockReading:
     def rows(self) -> list[ParsedRow]:
         """Its tasks; those of plain lines are parsed on demand."""
         if self._rows is None:
-            has_tasks = self.block.leave[-1].kind is not SectionKind.NOTES
-            self._rows = plain_rows(self.block.text, self.block.enter) if has_tasks else []
+            self._rows = plain_rows(self.block.text, self.block.enter)
         return self._rows
 
     def ids(self) -> list[str]:
@@ -402,7 +401,7 @@ class BlockReading:
         """The sections of its tasks."""
         if not self._is_plain:
             yield from (row.section for row in self.rows())
-        elif self.tally:
+        else:
             yield self.block.leave[-1]
 
     def open_sections(self) -> Iterator[HeadingSection]:
@@ -416,7 +415,7 @@ class BlockReading:
         """The sections of its tasks, except of tasks that are headings."""
         if not self._is_plain:
             yield from (row.section for row in self.rows() if row.kind is not TaskKind.HEADING)
-        elif self.tally:
+        else:
             yield self.block.leave[-1]
 
 
@@ -439,8 +438,7 @@ class PlanBlock:
         "labelled",
         "leave",
         "level",
-        "loose",
-        "named",
+        "lines",
         "numbered",
         "others",
         "text",
@@ -467,10 +465,7 @@ class PlanBlock:
         """The sections whose headings may be tasks, in the order of the text."""
         self.others: tuple[HeadingClass | RowClass, ...] = ()
         """Their classes, and one for each row of a table with a state but no box."""
-        self.loose: tuple[tuple[int, HeadingSection], ...] = ()
-        """Its lines that begin with a box, and are no items."""
-        self.named: tuple[tuple[int, HeadingSection], ...] = ()
-        """Its lines of prose that begin with a bold name of a task or a step."""
+        self.lines = NO_LINES
         self._items: tuple[PlanItemDraft, ...] = ()
         self._odd: tuple[BlockFinding, ...] = ()
         self._own: frozenset[HeadingSection] = frozenset()
@@ -580,17 +575,15 @@ class PlanBlock:
     def keep_counts(self, n_open: int, n_done: int, *, is_numbered: bool) -> None:
         """Keep the counts of plain lines; nothing else in a plan changes them."""
         section = self.leave[-1]
-        tally = {}
-        if section.kind is not SectionKind.NOTES:
-            states = ((TaskState.TODO, n_open), (TaskState.DONE, n_done))
-            tally = {(state, section.optional): n for state, n in states if n}
-            n_boxes = n_open + n_done
-            self.totals = self.totals._replace(
-                boxes=n_boxes,
-                criteria=n_boxes if section.has_criteria else 0,
-                open_criteria=n_open if section.has_criteria else 0,
-            )
-            self.numbered = frozenset({section} if is_numbered else ())
+        states = ((TaskState.TODO, n_open), (TaskState.DONE, n_done))
+        tally = {(state, section.optional): n for state, n in states if n}
+        n_boxes = n_open + n_done
+        self.totals = self.totals._replace(
+            boxes=n_boxes,
+            criteria=n_boxes if section.has_criteria else 0,
+            open_criteria=n_open if section.has_criteria else 0,
+        )
+        self.numbered = frozenset({section} if is_numbered else ())
         self._reading = BlockReading(self, None, tally=tally)
 
 
@@ -605,7 +598,7 @@ def read_block(
     part = text[start : start + scanned.length]
     block = PlanBlock(part, sections, scanned.sections)
     block.keep_items(scanned.items, scanned.findings)
-    block.loose, block.named = scanned.loose, scanned.named
+    block.lines = scanned.lines
     n_other = sum(item.is_numbered and item.parent is None for item in scanned.items)
     n_other += _is_no_list(scanned.sections[-1])
     block.totals = block.totals._replace(other=scanned.n_prose + n_other)
@@ -639,7 +632,7 @@ _ID_LIKE = re.compile(r"\](?:\*\*)?:?\s*(?:\*\*)?([A-Z][A-Z0-9]*-\d+)")
 def _read_plain(text: str, start: int, end: int, sections: OpenSections) -> PlanBlock | None:
     """Take plain lines, up to where a block begins; None where there are none."""
     found = PLAIN_LINES.match(text, start, end)
-    if found is None:
+    if found is None or sections[-1].kind is SectionKind.NOTES:
         return None
     stop = found.end()
     if stop < len(text) and not begins_block(text, stop):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from ralph_ls.core.plan.model import GuessCause, TaskKind
-from ralph_ls.core.plan.parse.blocks import PlacedBlock
+from ralph_ls.core.plan.parse.blocks import PlacedBlock, PlanBlock
 from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind, with_parents
 from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS
@@ -24,17 +24,37 @@ _Stated: TypeAlias = Mapping[HeadingSection, tuple[int, TaskState]]
 
 
 def find_contradictions(placed: Sequence[PlacedBlock], context: PlanContext) -> Iterator[_Found]:
-    """The open tasks below headings that are done, and headings that are not without one."""
-    stated: dict[HeadingSection, tuple[int, TaskState]] = {}
-    for reading, first, _ in placed:
-        for item in reading.block.items:
-            if item.kind is TaskKind.HEADING and item.section not in context.headings:
-                state = _state_in_heading(item)
-                if state is not None:
-                    stated[item.section] = (first + item.line, state)
+    """Open tasks below headings that are done, headings that are not without one, and claims."""
+    if any(_is_open(one) for reading, _, _ in placed for one in reading.tally):
+        for reading, first, _ in placed:
+            yield from ((GuessCause.CLAIMS, first + n, "") for n in reading.block.lines.claims)
+    stated = {
+        section: (line, state)
+        for reading, first, _ in reversed(placed)
+        for section, line, state in _stated_in(reading.block, first, context)
+    }
     if stated:
         yield from _open_below_done(placed, stated)
         yield from _done_below_open(placed, stated)
+
+
+def _stated_in(
+    block: PlanBlock, first: int, context: PlanContext
+) -> Iterator[tuple[HeadingSection, int, TaskState]]:
+    """The headings of a block that have a state, and the title, by a line below it, too."""
+    section = block.leave[-1]
+    if section.is_title and section.is_done:
+        yield section, first, TaskState.DONE
+    for item in block.items:
+        if item.kind is TaskKind.HEADING and item.section not in context.headings:
+            state = _state_in_heading(item)
+            if state is not None:
+                yield item.section, first + item.line, state
+
+
+def _is_open(task: tuple[TaskState, bool]) -> bool:
+    state, is_optional = task
+    return not (is_optional or state in SETTLED_STATES)
 
 
 def _state_in_heading(heading: PlanItemDraft) -> TaskState | None:
@@ -65,8 +85,7 @@ def _open_below_done(placed: Sequence[PlacedBlock], stated: _Stated) -> Iterator
 
 
 def _is_required(row: ParsedRow) -> bool:
-    is_reported = row.section.kind is SectionKind.DONE
-    return not (is_reported or row.optional or row.state in SETTLED_STATES)
+    return _is_open((row.state, row.optional)) and row.section.kind is not SectionKind.DONE
 
 
 def _done_below_open(placed: Sequence[PlacedBlock], stated: _Stated) -> Iterator[_Found]:
@@ -75,7 +94,7 @@ def _done_below_open(placed: Sequence[PlacedBlock], stated: _Stated) -> Iterator
     for reading, _, _ in placed:
         with_tasks |= _with_around(reading.sections())
         with_open |= _with_around(reading.open_sections())
-    for section, (line, state) in stated.items():
+    for section, (line, state) in reversed(stated.items()):
         if state not in SETTLED_STATES and section in with_tasks - with_open:
             yield GuessCause.DONE_BELOW_OPEN, line, section.title
 

@@ -393,9 +393,9 @@ def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
 
 def _unread_outside_lists(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
     """Boxes in no list, and paragraphs that are named like tasks, where none are."""
-    for line, section in reading.block.loose:
+    for line, section in reading.block.lines.loose:
         yield _Unread(GuessCause.UNREAD_BOXES, line, section)
-    for line, section in reading.block.named:
+    for line, section in reading.block.lines.named:
         is_read = section in work.direct or work.is_described(section)
         if not (is_read or _is_prose(section) or work.context.dialect.only_boxes):
             yield _Unread(GuessCause.PROSE, line, section)
@@ -414,12 +414,14 @@ def _items_outside_tasks(reading: BlockReading) -> list[PlanItemDraft]:
         else:
             items.append(item)
     labelled = {item.section for item in items if item.is_for_tasks}
-    return [
-        item
-        for item in items
-        if item.is_for_tasks is not False or item.section not in labelled
-        if not (item.label and is_prose_label(item.label))
-    ]
+    return [item for item in items if not _is_beside_tasks(item, labelled)]
+
+
+def _is_beside_tasks(item: PlanItemDraft, labelled: Collection[HeadingSection]) -> bool:
+    """Whether a label says that it is none, where another one names the tasks, or none at all."""
+    if item.is_for_tasks is False and item.section in labelled:
+        return True
+    return item.box is None and bool(item.label) and is_prose_label(item.label)
 
 
 def _cause_of_field(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
@@ -29,6 +29,7 @@ from ralph_ls.core.plan.parse.section_words import (
     GROUPS,
     LATER,
     LEGENDS,
+    MAYBE,
     NOTES,
     NUMBERED,
     OPEN_WORK,
@@ -39,6 +40,7 @@ from ralph_ls.core.plan.parse.section_words import (
     PROGRESS,
     PROSE,
     PROSE_LAST_WORDS,
+    RECURRING,
     STEP_LABEL,
     STEP_NAME,
     STEP_SECTIONS,
@@ -356,6 +358,17 @@ def names_criteria(label: str) -> bool:
     return words in CHECKS or CRITERIA.fullmatch(words) is not None
 
 
+def below_label(section: HeadingSection, label: str) -> HeadingSection | None:
+    """The section of what is below a label that says that it is no task, or criteria."""
+    words = _normalise(label)
+    if RECURRING.match(words):
+        return replace(section, kind=SectionKind.NOTES, parent=section)
+    if CRITERIA.fullmatch(words) and not section.has_criteria:
+        kind = SectionKind.PROSE
+        return replace(section, kind=kind, has_criteria=True, holds_steps=False, parent=section)
+    return None
+
+
 def is_prose_label(label: str) -> bool:
     """Whether a line such as ``Pros:`` above a list says that it holds no tasks, nor done ones."""
     return _read_kind(_normalise(label)) in {SectionKind.PROSE, SectionKind.NOTES}
@@ -505,6 +518,7 @@ def _is_set_aside(title: str, words: str, optional_sections: tuple[str, ...]) ->
         _is_optional(title, optional_sections)
         or any(read_state(remark) is TaskState.SKIPPED for remark in _remarks(title))
         or OUT_OF_SCOPE.fullmatch(words) is not None
+        or MAYBE.search(title) is not None
         or (end is not None and end.state is TaskState.SKIPPED)
     )
 
@@ -584,7 +598,7 @@ def _read_kind(words: str) -> SectionKind:
         return SectionKind.TASKS
     if _DONE.fullmatch(words) or words in DONE:
         return SectionKind.DONE
-    if _NOTES.fullmatch(words) or words in NOTES or words in LEGENDS:
+    if _NOTES.fullmatch(words) or words in NOTES or words in LEGENDS or RECURRING.match(words):
         return SectionKind.NOTES
     if words in _ISSUES:
         return SectionKind.ISSUES

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingSection
-from ralph_ls.core.plan.parse.state_words import read_state
+from ralph_ls.core.plan.parse.state_tables import VAGUE_SIGNS
+from ralph_ls.core.plan.parse.state_words import read_state, read_status_word
 from ralph_ls.core.plan.parse.titles import fold_whitespace
 from ralph_ls.protocol.task_words import TaskState
 
@@ -137,7 +138,14 @@ def read_status(value: str) -> TaskState | None:
     state = read_state(value)
     if state is None and _CHECKED.match(value) is not None:
         return TaskState.DONE
+    if state is None or value.lstrip("*_` ")[:1] in VAGUE_SIGNS:
+        state = read_status_word(value) or state
     return TaskState.TODO if state is None and value.lstrip("*_` ").startswith("[ ]") else state
+
+
+def says_all_done(status: str) -> bool:
+    """Whether the status of a document says that all of it is done, and no part of it only."""
+    return read_status(status) is TaskState.DONE and _PARTLY.search(status) is None
 
 
 def field_label(text: str) -> str | None:
@@ -266,6 +274,12 @@ _CHECKED = re.compile(
     r"|diverifikasi|diterima|teruji)(?!\w)"
     r"|已验证|已验收|已测试|已通过|验收通过|测试通过|已驗證|已驗收|検証済|確認済|検収済|テスト済"
     r"|검증됨|검증 ?완료|확인됨|확인 ?완료|승인됨|테스트 ?완료)",
+    re.IGNORECASE,
+)
+_PARTLY = re.compile(
+    r"\b(?:phases?|parts?|stages?|steps?|sprints?|milestones?|tasks?|through|until|up to|except|but"
+    r"|only|partly|partially|mostly|remaining|pending|next|plan|design|spec|(?!100)[0-9]+ ?%"
+    r"|[0-9]+ ?/ ?[0-9]+|[0-9]+ of)(?!\w)",
     re.IGNORECASE,
 )
 _REASONS = frozenset({"blocked by", "needs"})

@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from bisect import insort
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from ralph_ls.core.markdown_fences import CODE_INDENT
@@ -30,6 +30,7 @@ from ralph_ls.core.plan.parse.headings import (
     HeadingClass,
     HeadingSection,
     SectionKind,
+    below_label,
     names_criteria,
     names_tasks,
     open_document,
@@ -47,6 +48,7 @@ from ralph_ls.core.plan.parse.items import (
     note_field,
     read_field,
     read_status_part,
+    says_all_done,
 )
 from ralph_ls.core.plan.parse.lines import (
     BlockFinding,
@@ -73,10 +75,31 @@ from ralph_ls.core.plan.parse.non_list_items import (
     row_item,
     says_state,
 )
-from ralph_ls.core.plan.parse.section_words import STEP_NAME, TASK_NAME
+from ralph_ls.core.plan.parse.section_words import ALL_DONE, STEP_NAME, TASK_NAME
 from ralph_ls.core.plan.parse.state_words import bold_remark, box_mark
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
+
+
+@dataclass(slots=True, kw_only=True)
+class OtherLines:
+    """The lines of a block that are no items, and of which something may be reported."""
+
+    loose: list[tuple[int, HeadingSection]] = field(default_factory=list)
+    """Those that begin with a box."""
+    named: list[tuple[int, HeadingSection]] = field(default_factory=list)
+    """Those of prose that begin with a bold name of a task or a step."""
+    claims: list[int] = field(default_factory=list)
+    """Those that say that all tasks are done."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none, as in most blocks."""
+        return not (self.loose or self.named or self.claims)
+
+
+NO_LINES = OtherLines()
+"""Shared by the blocks without any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +110,7 @@ class ScannedBlock:
     findings: tuple[BlockFinding, ...]
     n_prose: int
     """The number of its paragraphs outside lists and tables."""
-    loose: tuple[tuple[int, HeadingSection], ...]
-    """Its lines that begin with a box, and are no items."""
-    named: tuple[tuple[int, HeadingSection], ...]
-    """Its lines of prose that begin with a bold name of a task or a step."""
+    lines: OtherLines
     sections: tuple[HeadingSection, ...]
     """The headings that are open at its end, outermost first."""
     length: int
@@ -122,8 +142,7 @@ def scan_block(
         items=items,
         findings=findings,
         n_prose=state.n_prose,
-        loose=tuple(state.loose),
-        named=tuple(state.named),
+        lines=NO_LINES if state.lines.is_empty else state.lines,
         sections=tuple(state.sections),
         length=position - start,
     )
@@ -155,6 +174,8 @@ _FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
 _MARKS = re.compile(r"[*`]|~~")
 _LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
 """A line that is one: ``**Tasks:**``."""
+_LABEL_BEFORE = re.compile(r"\*\*([^*:]{1,60})(?::\*\*|\*\*:)")
+"""One with words behind it."""
 _NUMBERED_ROW = re.compile(r"\|?[ \t*`]*[A-Z]{0,3}-?[0-9]+(?:\.[0-9]+)*[a-z.)]?[ \t*`]*\|")
 _NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 _NAMED_TASKS = frozenset({HeadingClass.TASK, HeadingClass.LISTED})
@@ -167,6 +188,13 @@ def _plain(title: str) -> str:
     return fold_whitespace(_MARKS.sub("", strip_comments(title)))
 
 
+def _field_in(text: str) -> ItemField | None:
+    found = read_field(text)
+    if found is None and (part := read_status_part(text)) is not None:
+        return ItemField("status", text[slice(*part)])
+    return found
+
+
 def _is_among_tasks(heading: PlanItemDraft) -> bool:
     around = heading.section.parent
     return around is not None and around.kind is SectionKind.TASKS and not around.is_title
@@ -177,6 +205,7 @@ class _Scan:
 
     __slots__ = (
         "before_lone",
+        "below",
         "block",
         "code_column",
         "columns",
@@ -189,12 +218,11 @@ class _Scan:
         "items",
         "label",
         "last_line",
+        "lines",
         "lone_line",
-        "loose",
         "n_odd",
         "n_prose",
         "n_stated",
-        "named",
         "optional_sections",
         "paragraph",
         "paragraph_line",
@@ -210,10 +238,7 @@ class _Scan:
         self.findings: list[BlockFinding] = []
         self.n_prose = 0
         """The number of its paragraphs outside lists and tables."""
-        self.named: list[tuple[int, HeadingSection]] = []
-        """The lines of prose that begin with a bold name of a task or a step."""
-        self.loose: list[tuple[int, HeadingSection]] = []
-        """The lines that begin with a box, and are no items."""
+        self.lines = OtherLines()
         self.frames: list[PlanItemDraft] = []
         """The items that are still open, outermost first."""
         self.sections = list(sections)
@@ -249,6 +274,8 @@ class _Scan:
         """Whether the last label in the section says that it holds tasks."""
         self.label = ""
         """The last line of prose, if it announces a list."""
+        self.below: HeadingSection | None = None
+        """The section of what is below it, if that is no part of the heading's."""
 
     def ends_before(self, text: str, position: int) -> bool:
         """Whether a block begins here: a fence or a comment continues only outside items.
@@ -259,9 +286,10 @@ class _Scan:
             return False
         if not begins_block(text, position):
             return False
-        if self.heading is None:
-            return True
-        if not text.startswith("#", position):
+        is_heading = text.startswith("#", position)
+        if self.heading is None or (self.below is not None and not is_heading):
+            return self.below is None or is_heading
+        if not is_heading:
             return not (self.takes_boxes or self._has_label())
         line = _LINE.match(text, position)
         return line is None or not self._is_label(line[1], heading_level(line[1]))
@@ -373,15 +401,26 @@ class _Scan:
             self._close_items(line.column)
             self._open_block(line, line.stripped, line.column)
         elif first == ">":
-            self._close_items(line.column)
-            if not self.frames:
-                self._note_box(line)
+            self._take_quote(line)
         elif first in "=-" and continues and self._turns_heading(line):
             pass
         elif is_thematic_break(line.stripped):
-            self._close_items(line.column)
+            self._take_break(line)
         else:
             self._take_paragraph(line, continues=continues)
+
+    def _take_quote(self, line: MarkdownLine) -> None:
+        """Take a quote, in which nothing is a task; one below the title may have its status."""
+        self._close_items(line.column)
+        if not self.frames:
+            self._note_box(line)
+            self._update_title(line.stripped.lstrip("> \t"))
+
+    def _take_break(self, line: MarkdownLine) -> None:
+        """Take a rule: a status below it is that of the document, not of the last heading."""
+        self._close_items(line.column)
+        if not self.frames:
+            self._close_heading(self.last_line)
 
     def _find_item(self, line: MarkdownLine, *, continues: bool) -> ListMarks | None:
         """Find an item; as in CommonMark, only ``1.`` or ``- [ ]`` interrupts a paragraph."""
@@ -445,7 +484,7 @@ class _Scan:
             box=box,
             mark=mark,
             text=text,
-            section=self.sections[-1],
+            section=self.frames[-1].section if self.frames else self.below or self.sections[-1],
             parent=self.frames[-1] if self.frames else None,
             is_for_tasks=self.is_for_tasks,
             label=self.label,
@@ -459,13 +498,15 @@ class _Scan:
         self._close_items(line.column)
         if self.heading is not None and self._is_label(line.stripped, level):
             self.heading.takes_criteria = True
-            self.is_for_tasks, self.label = None, ""
+            self.is_for_tasks, self.label, self.below = None, "", None
         elif not self.frames:
             title = line.stripped[level:].strip(" \t")
             bare = title.rstrip("#")
             has_closing = not bare or bare.endswith((" ", "\t"))
             self._close_heading(self.last_line)
             self.heading_line = line.number
+            if ALL_DONE.fullmatch(title):
+                self.lines.claims.append(line.number)
             self._enter_section(level=level, title=bare.rstrip(" \t") if has_closing else title)
             if self.sections[-1].may_be_task:
                 self._open_heading(line, bare.rstrip(" \t") if has_closing else title)
@@ -488,10 +529,9 @@ class _Scan:
         """Update the heading with the state or criterion in a line or an item below it."""
         heading = self.heading
         if heading is None:
+            self._update_title(text)
             return
-        found = read_field(text)
-        if found is None and (part := read_status_part(text)) is not None:
-            found = ItemField("status", text[slice(*part)])
+        found = _field_in(text)
         if found is None and item is None and names_criteria(self.label):
             found = ItemField(CRITERIA_FIELD, "")
         if _is_among_tasks(heading):
@@ -503,6 +543,13 @@ class _Scan:
             return
         heading.takes_criteria = False
         note_field(heading, found)
+
+    def _update_title(self, text: str) -> None:
+        """Take a status below the title as that of the whole document, if it is done."""
+        section = self.sections[-1]
+        found = _field_in(text) if section.is_title and not self.items else None
+        if found is not None and found.name == "status" and says_all_done(found.value):
+            self.sections[-1] = replace(section, is_done=True)
 
     def _describe(self, heading: PlanItemDraft, text: str) -> None:
         """Note whether a line says that the heading is one task; some fields say so together."""
@@ -550,7 +597,7 @@ class _Scan:
         """Note an open box outside lists, where tasks may be."""
         section = self.sections[-1]
         if begins_like_box(line.stripped) and section.kind not in _NO_TASKS:
-            self.loose.append((line.number, section))
+            self.lines.loose.append((line.number, section))
 
     def _take_prose(self, line: MarkdownLine, *, continues: bool) -> None:
         """Take a line outside lists: of a table, of a heading's fields, or of neither."""
@@ -563,9 +610,14 @@ class _Scan:
             self.is_for_tasks = names_tasks(label[1])
         bare = line.stripped.strip("*_ \t")
         self.label = bare if label is not None or bare.endswith(_ANNOUNCING) else ""
+        before = _LABEL_BEFORE.match(line.stripped)
+        announced = self.label if before is None else before[1]
+        self.below = below_label(self.sections[-1], announced) if announced else None
         self.n_prose += not continues and not self.label
         if line.stripped.startswith("**") and begins_like_name(line.stripped):
-            self.named.append((line.number, self.sections[-1]))
+            self.lines.named.append((line.number, self.sections[-1]))
+        if ALL_DONE.fullmatch(line.stripped):
+            self.lines.claims.append(line.number)
         if self.columns is not None:
             self._take_row(line, self.columns)
         elif continues:
@@ -573,6 +625,8 @@ class _Scan:
             self._close_table()
         self.paragraph = line.text
         self._update_heading(line.stripped)
+        if self.takes_boxes or self._has_label():
+            self.below = None
 
     def _take_row(self, line: MarkdownLine, columns: TableColumns) -> None:
         row = row_item(line, columns, self.sections[-1])
@@ -599,7 +653,7 @@ class _Scan:
         self.unclear, self.n_stated, self.n_odd = [], 0, 0
 
     def _enter_section(self, *, level: int, title: str) -> None:
-        self.is_for_tasks, self.label = None, ""
+        self.is_for_tasks, self.label, self.below = None, "", None
         is_first = len(self.sections) == 1
         while self.sections[-1].level >= level:
             self.sections.pop()

@@ -153,7 +153,8 @@ PROSE = _names(
 CRITERIA = re.compile(
     r"(?:acceptance|success|completion|exit|entry|entrance|验收|成功)"
     r" ?(?:criteria|checks?|tests?|标准)\b.*"
-    r"|phase (?:entrance|exit) criteria\b.*"
+    r"|phase (?:entrance|exit) criteria\b.*|.*(?:完成|验收)标准"
+    r"|check ?list (?:for|before|after|zu[mr]?|für|pour|avant|para|перехода|перед|для|do|voor) .*"
     r"|definition of done\b.*"
     r"|(?:[\w'-]+ ){0,2}(?:migration|security|quality|completion|rollout|cutover|go live|mainnet"
     r"|production|readiness|compliance|smoke|regression|guardrails?) check ?list"
@@ -232,6 +233,44 @@ ORDER = re.compile(
 )
 """Whole headings of lists that put tasks in an order, where the plan has boxes for them."""
 
+_UNITS_OF_WORK = (
+    r"(?:(?:sub)?tasks?|stor(?:y|ies)|workstreams?|phases?|iterations?|loops?|sessions?|commits?"
+    r"|steps?|prs?|pull requests?|changes?|milestones?|features?|tickets?|issues?|releases?)"
+)
+RECURRING = re.compile(
+    rf"\W*(?:(?:for|before|after|during|at|in|on|with|upon)\b.{{0,25}}\b(?:each|every)(?: [0-9]+)?"
+    rf" {_UNITS_OF_WORK}\b|(?:each|every|per) {_UNITS_OF_WORK}\b"
+    r"|(?:execution|working|ground|loop|agent|session|general|golden) rules\b"
+    r"|working agreements?\b|session check ?points?\b"
+    r"|每(?:个任务|次提交|次迭代|次会话|个阶段)|各タスク|コミットごと|각 작업|작업마다|커밋마다"
+    r"|(?:für|nach|vor|bei) jede[rsmn]? (?:aufgabe|phase|iteration|commit|schritt|sitzung)"
+    r"|(?:pour|après|avant) chaque (?:tâche|phase|itération|commit|étape|session)"
+    r"|(?:para|por|después de|antes de|após|depois de) cada (?:tare[af]|fase|iteraci|itera|commit)"
+    r"|(?:для|после|перед) кажд\w+ (?:задач|этап|фаз|итерац|коммит|шаг)"
+    r"|(?:dla|po|przed) każd\w+ (?:zadani|faz|etap|iteracj|commi|krok)"
+    r"|(?:voor|na|bij) elke? (?:taak|fase|iteratie|commit|stap|sessie)"
+    r"|(?:per|dopo|prima di) ogni (?:attività|compito|fase|iterazione|commit|passo)"
+    r"|her (?:görev|aşama|commit|adım)"  # noqa: RUF001
+    r"|(?:cho|sau|trước) mỗi (?:công việc|nhiệm vụ|bước|commit)"
+    r"|(?:untuk|setelah|sebelum) setiap (?:tugas|tahap|commit|langkah))",
+    re.IGNORECASE,
+)
+"""Beginnings of headings and labels of what is done again with each task, and is no task itself."""
+
+ALL_DONE = re.compile(
+    r"[\W_]*(?:all (?:of the |the )?(?:tasks|items|phases|steps|work|stories)"
+    r" (?:is |are |have been )?(?:now )?(?:complete|completed|done|finished|implemented)"
+    r"|(?:execution|implementation|project|plan) (?:is )?(?:complete|completed|finished)"
+    r"|(?:所有|全部)任务(?:已|均已|都已)?完成|全タスク完了|모든 (?:작업|태스크) 완료"
+    r"|alle aufgaben (?:sind )?erledigt|toutes les tâches (?:sont )?terminées"
+    r"|todas las tareas (?:están )?(?:completadas|terminadas)"
+    r"|todas as tarefas (?:estão )?concluídas|все задачи (?:выполнены|завершены)"
+    r"|wszystkie zadania (?:są )?(?:ukończone|wykonane)"
+    r"|alle taken (?:zijn )?(?:klaar|voltooid))[\W_]*",
+    re.IGNORECASE,
+)
+"""Whole lines that say that everything is done."""
+
 OUT_OF_SCOPE = re.compile(
     r"(?:explicitly )?deferred\b.*|stretch goals?|ice ?box|parking lot|someday.*|wish ?list"
     r"|(?:explicitly )?(?:out of scope|not in scope|non goals|won't do|wont do)\b.*"
@@ -244,6 +283,13 @@ OUT_OF_SCOPE = re.compile(
     r"|buiten scope.*"
 )
 """Whole headings of what is not to be done: no tasks, and optional ones with a box."""
+
+MAYBE = re.compile(
+    r"[(\u2013\u2014:-]\s*(?:maybe|perhaps|vielleicht|peut-être|quizás|talvez|возможно|можливо|może"
+    r"|misschien|forse|mungkin|belki|có thể|也许|可能|かも|아마)\W*\Z",
+    re.IGNORECASE,
+)
+"""Ends of headings of what is optional."""
 
 LATER = {
     "optional": _names("可选|选做|任意|선택|선택 사항|optionnel|facultatif|opcional|опционально")

@@ -48,7 +48,7 @@ from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
     opening_remark,
     opening_sign,
-    read_state,
+    read_opening_sign,
 )
 from ralph_ls.core.plan.parse.titles import (
     TitleParts,
@@ -365,8 +365,8 @@ def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
         return item.written_state, item.text
     sign, remark = opening_sign(item.text), closing_remark(item.text)
     if sign is not None:
-        written_state = read_state(item.text[: sign[1]])
-        return item.written_state or written_state, item.text[sign[1] :].lstrip()
+        written_state, text = read_opening_sign(item.text, sign[1])
+        return item.written_state or written_state, text
     if (begun := opening_remark(item.text)) is not None:
         bold = "**" if item.text.startswith("**") else ""
         return item.written_state or begun[0], bold + item.text[begun[1] :]

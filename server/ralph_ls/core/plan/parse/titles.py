@@ -90,6 +90,16 @@ def folded_title_id(title: str) -> str:
     return hashlib.sha256(normalised.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
+def is_title_id(task_id: str, title: str) -> bool:
+    """Whether an id was derived from the title, so that it is written nowhere in the plan.
+
+    A number behind it distinguishes tasks with equal titles, a tag before it those of other lists.
+    """
+    own = task_id.rpartition(":")[2]
+    derived = title_id(title)
+    return own == derived or re.fullmatch(rf"{derived}-[0-9]+", own) is not None
+
+
 def is_no_task(text: str) -> bool:
     """Whether an item without a box is surely no task: a date, a note, a link, "none yet".
 

@@ -242,6 +242,15 @@ def test_an_empty_plan_is_restored_whole(after: str) -> None:
     assert guard(PLAN, guarded.text) == PlanGuardResult(text=guarded.text)
 
 
+@pytest.mark.parametrize("after", ["All done!\n", "# Tasks: Pay\n\nAll done!\n", "```\n\u2028\n"])
+def test_a_plan_that_something_else_was_written_over_is_restored_whole(after: str) -> None:
+    words = "".join(f"Words {nth}.\n\n" for nth in range(9))
+    before = f"# Tasks: Pay\n\n{words}## Phase 1\n\n- [x] T001 A\n- [ ] T002 B\n\n**Checkpoint**\n"
+    guarded = guard(before, after)
+    assert guarded.text == before
+    assert told(guarded) == [("dropped", "B")]
+
+
 def test_the_plan_s_own_line_endings_are_kept() -> None:
     before = "- [ ] Alpha\n- [ ] Beta\n  - note\n- [ ] Gamma"
     after = "\ufeff- [ ] Alpha\r\n- [ ] Gamma"
@@ -266,8 +275,8 @@ def test_where_its_place_does_not_count_it_comes_to_the_top() -> None:
     after = "Words.\n\n```\n- [ ] Alpha\n"
     guarded = guard(before, after)
     assert guarded.text == "- [ ] Alpha\n\n" + after
-    bare = guard("## Tasks\n1. Alpha\n", "```\n")
-    assert bare.text == "- [ ] Alpha\n\n```\n"
+    bare = guard("Words.\n\n## Tasks\n1. Alpha\n", "Words.\n```\n")
+    assert bare.text == "- [ ] Alpha\n\nWords.\n```\n"
 
 
 def test_where_nothing_else_does_the_plan_is_as_it_was() -> None:

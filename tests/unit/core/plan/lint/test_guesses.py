@@ -171,7 +171,7 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="done-without-a-tick",
         ),
         pytest.param(
-            "# P\n## A (DONE)\n### B\n- [ ] c\n- [x] d\n  - [ ] e\n### F\n- [ ]* g\n## H\n"
+            "# P\n## A (DONE)\n### B\n- [ ] c\n  - [ ] e\n- [x] d\n### F\n- [ ]* g\n## H\n"
             "**Status:** done\n\n- [ ] i\n## J [x]\n- [ ] k\n",
             3,
             "4 open tasks are below headings that are done (A (DONE), H, J [x]); tick them, or "
@@ -199,6 +199,31 @@ def guesses_in(text: str) -> list[LintRemark]:
             "1 heading is not done (B (blocked)), and everything below it is; change the heading, "
             "or add what is missing",
             id="a-ticked-box-below-open",
+        ),
+        pytest.param(
+            "- [ ] 1. a\n- [x] 1.1 b\n- [ ] 2. c\n  - [x] 2.1 d\n- [ ] e\n  - [x] f\n",
+            0,
+            "2 open tasks have only parts that are done (1. a, 2. c); tick them, or add what is "
+            "missing",
+            id="parts-are-done",
+        ),
+        pytest.param(
+            "- [ ] 1. a\n- [x] 1.1 b\n- [ ] 1.2 c\n- [ ] 2. d\n- [x] 2.1 e\n",
+            3,
+            "1 open task has only parts that are done (2. d); tick it, or add what is missing",
+            id="all-parts-are-done",
+        ),
+        pytest.param(
+            "- [x] a\n  - [ ] b\n  - [ ] c\n  - [ ]* d\n- [x] 1. e\n- [ ] 1.1 f\n",
+            1,
+            "3 open tasks are part of what is done (a, 1. e); tick them, or open that again",
+            id="parts-are-open",
+        ),
+        pytest.param(
+            "- [x] a\n  - [ ] b\n",
+            1,
+            "1 open task is part of what is done (a); tick it, or open that again",
+            id="a-part-is-open",
         ),
         pytest.param(
             "# P\n\n## 1. a\n\ntext\n\n## 2. b\n\ntext\n\n## 3. Summary\n",

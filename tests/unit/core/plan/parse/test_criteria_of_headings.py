@@ -139,7 +139,10 @@ def test_a_phase_with_a_table_of_its_tasks_has_criteria() -> None:
 def test_its_rows_are_reported_beside_boxes() -> None:
     parsed = parse_markdown("\n".join((*PHASE, "", "## Garden", "- [ ] Dig")))
     assert [task.title for task in parsed.plan.tasks] == ["Dig"]
-    assert {one.cause.name: one.lines for one in parsed.guesses} == {"UNREAD_ROWS": (4, 5)}
+    assert {one.cause.name: one.lines for one in parsed.guesses} == {
+        "UNREAD_ROWS": (4, 5),
+        "PROSE": (8,),
+    }
 
 
 @pytest.mark.parametrize(
