@@ -232,6 +232,27 @@ def test_a_first_set_up_writes_no_markdown_into_a_plan_of_another_form(
     assert (shop / path).read_text(encoding="utf-8") == text
 
 
+@pytest.mark.parametrize(
+    ("named", "path"),
+    [("002-logout", B), ("specs/002-logout", B), (B, B), ("auth", f"{TASK_MASTER}#auth")],
+)
+def test_settings_and_a_first_set_up_name_a_plan_as_a_run_does(
+    ralph: Ralph, shop: Path, named: str, path: str
+) -> None:
+    write(two(shop), TASK_MASTER, JSON.replace("}]}}", '}]}, "auth": {"tasks": []}}'))
+    done = ralph(shop, "init", "--yes", "--agent", "demo", "--plan", named)
+    assert (done.code, done.err) == (0, "")
+    config = shop / ".ralph/config.toml"
+    assert f'plan = "{path}"' in config.read_text(encoding="utf-8")
+    config.write_text(f'[paths]\nplan = "{named}"\n', encoding="utf-8")
+    assert f"▸ {named.rpartition('/')[2] if named != B else '002-logout'}" in (
+        ralph(shop, "plan", "--all").out
+    )
+    assert ralph(shop, "plan").code == 0
+    said = ralph(shop, "init", "--yes", "--agent", "demo", "--plan", "logut").err
+    assert "there is no plan logut; did you mean 002-logout?" in said
+
+
 @pytest.mark.parametrize("specs", [1, 2])
 def test_a_first_set_up_writes_no_second_plan(ralph: Ralph, shop: Path, specs: int) -> None:
     write(shop, ".specify/memory/constitution.md", "Be kind.\n")
@@ -241,6 +262,7 @@ def test_a_first_set_up_writes_no_second_plan(ralph: Ralph, shop: Path, specs: i
         words = "of spec-kit; see its plans with: ralph plan --all"
     done = ralph(shop, "init", "--yes", "--agent", "demo")
     assert f"no plan was written: this is a project {words}" in done.out
+    assert f"Plan:     none yet; this is a project {words}" in done.out
     assert ralph(shop, "run").code in {5, 64}
     assert not (shop / "@fix_plan.md").exists()
     ralph(shop, "init", "--yes", "--agent", "demo", "--item", "Fix the login")
