@@ -29,6 +29,7 @@ from ralph_ls.core.plan.parse.section_words import (
     GROUPS,
     LATER,
     LEGENDS,
+    MAYBE,
     NOTES,
     NUMBERED,
     OPEN_WORK,
@@ -523,6 +524,7 @@ def _is_set_aside(title: str, words: str, optional_sections: tuple[str, ...]) ->
         _is_optional(title, optional_sections)
         or any(read_state(remark) is TaskState.SKIPPED for remark in _remarks(title))
         or OUT_OF_SCOPE.fullmatch(words) is not None
+        or MAYBE.search(title) is not None
         or (end is not None and end.state is TaskState.SKIPPED)
     )
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingSection
-from ralph_ls.core.plan.parse.state_words import read_state
+from ralph_ls.core.plan.parse.state_tables import VAGUE_SIGNS
+from ralph_ls.core.plan.parse.state_words import read_state, read_status_word
 from ralph_ls.core.plan.parse.titles import fold_whitespace
 from ralph_ls.protocol.task_words import TaskState
 
@@ -137,6 +138,8 @@ def read_status(value: str) -> TaskState | None:
     state = read_state(value)
     if state is None and _CHECKED.match(value) is not None:
         return TaskState.DONE
+    if state is None or value.lstrip("*_` ")[:1] in VAGUE_SIGNS:
+        state = read_status_word(value) or state
     return TaskState.TODO if state is None and value.lstrip("*_` ").startswith("[ ]") else state
 
 

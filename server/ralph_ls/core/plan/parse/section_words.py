@@ -286,6 +286,13 @@ OUT_OF_SCOPE = re.compile(
 )
 """Whole headings of what is not to be done: no tasks, and optional ones with a box."""
 
+MAYBE = re.compile(
+    r"[(\u2013\u2014:-]\s*(?:maybe|perhaps|vielleicht|peut-être|quizás|talvez|возможно|можливо|może"
+    r"|misschien|forse|mungkin|belki|có thể|也许|可能|かも|아마)\W*\Z",
+    re.IGNORECASE,
+)
+"""Ends of headings of what is optional."""
+
 LATER = {
     "optional": _names("可选|选做|任意|선택|선택 사항|optionnel|facultatif|opcional|опционально")
     | _names("необязательно|opcjonalne|opcjonalnie|optioneel|opzionale|opsional|isteğe bağlı"),  # noqa: RUF001

@@ -1,9 +1,10 @@
-"""State words: the words and signs of states where a plan has no box, in fifteen languages.
+"""State words: the words and signs of states where a plan has no box, in sixteen languages.
 
 They are in ``Status:`` lines, in columns of tables, behind the words of an item and in headings
 such as ``### 1.1 🟢 Parser``. A word has precedence over a sign; unknown words give no state. A
 sign with two meanings is read as the one that leaves work to do, because a task that is missed ends
-a run too early.
+a run too early; so is a word for done that says when it will be. A version, a date, a commit or a
+name behind a word changes nothing. The words are in ``state_tables``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,21 @@ from functools import cache
 from typing import NamedTuple
 from unicodedata import category
 
+from ralph_ls.core.plan.parse.state_tables import (
+    ADVERBS,
+    CONDITION,
+    HEADING_SIGNS,
+    ITEM_SIGNS,
+    LOOSE_WORDS,
+    NUMBERED_THINGS,
+    RESERVATION,
+    STATE_WORDS,
+    STATUS_SIGNS,
+    STATUS_WORDS,
+    TAIL,
+    VAGUE_SIGNS,
+    VERBS,
+)
 from ralph_ls.protocol.task_words import TaskState
 
 
@@ -28,10 +44,30 @@ def read_state(text: str) -> TaskState | None:
     state = _read_word(text)
     if state is not None:
         return state
-    found = _SIGN.search(text)
+    found = _ITEM_SIGN.search(text)
     if found is not None:
         return _STATE_OF_SIGN[found[1]]
     return TaskState.TODO if _OPEN_BOX.fullmatch(text) is not None else None
+
+
+def read_status_word(text: str) -> TaskState | None:
+    """Read what is a state only in a ``Status:`` line or a column: ``live``, ``80 %``, ``📋``."""
+    share = _ONLY_SHARE.fullmatch(text)
+    if share is not None:
+        done, begun = share[1] == "100", share[1].strip("0") != ""
+        return TaskState.DONE if done else _STATE_OF_BEGUN[begun]
+    behind = _SHARE_BEFORE.match(text)
+    if behind is not None:
+        state = _read_word(text[behind.end() :])
+        is_partly = state is TaskState.DONE and behind[1] != "100"
+        return TaskState.IN_PROGRESS if is_partly else state
+    sign = _ONLY_STATUS_SIGN.fullmatch(text)
+    if sign is not None:
+        return _STATE_OF_STATUS_SIGN[sign[1]]
+    folded = _fold(text)
+    found = _find_in(_STATE_OF_STATUS_WORD, folded, 0)
+    is_alone = found is not None and _is_tail(folded, found.end)
+    return _STATE_OF_STATUS_WORD[found.name] if found is not None and is_alone else None
 
 
 def find_sign(text: str) -> tuple[int, int] | None:
@@ -48,7 +84,7 @@ def find_remark(text: str) -> tuple[int, int] | None:
 
 def opening_sign(text: str) -> tuple[int, int] | None:
     """Find an emoji for a state at the beginning of an item."""
-    found = _SIGN.match(text)
+    found = _ITEM_SIGN.match(text)
     return None if found is None else found.span()
 
 
@@ -59,9 +95,14 @@ def has_ornament(heading: str) -> bool:
 
 
 def opening_remark(text: str) -> tuple[TaskState, int] | None:
-    """Find ``Done: …`` at the beginning of an item: the state, and where its text begins."""
+    """Find ``Done: …`` at the beginning of an item: the state, and where its text begins.
+
+    A colon in a tag or apart from it makes none: ``[BLOCKED: no key] Parse``, ``[DONE] :1``.
+    """
     found = _OPENING.match(text)
     if found is None or not _is_only_words(found[1]):
+        return None
+    if found[1][0] in "([" and _IN_BRACKETS.fullmatch(found[1]) is None:
         return None
     state = read_state(found[1])
     return None if state is None or state is TaskState.TODO else (state, found.end())
@@ -75,28 +116,53 @@ class StateRemark(NamedTuple):
     state: TaskState
 
 
+def read_opening_sign(text: str, end: int) -> tuple[TaskState | None, str]:
+    """The state of an item that begins with an emoji up to ``end``, and its other words.
+
+    Words behind an emoji with two meanings decide: ``⏭ Skipped: …``, ``⏸ Parser - deferred``.
+    """
+    rest, state = text[end:].lstrip(), read_state(text[:end])
+    if text[0] not in VAGUE_SIGNS:
+        return state, rest
+    if (begun := opening_remark(rest)) is not None:
+        bold = "**" if rest.startswith("**") else ""
+        return begun[0], bold + rest[begun[1] :]
+    remark = closing_remark(rest)
+    return (state, rest) if remark is None else (remark.state, rest)
+
+
 def closing_remark(text: str) -> StateRemark | None:
     """Find ``(COMPLETED)``, ``- Done``, ``: ✅`` or a sign at the end, and nothing else.
 
     Behind bold words a sign or a word in brackets may have more text behind it:
     ``**Parser.** ✅ With tests.``, ``**Parser** (done, in May): with tests``.
     """
-    if (bold := _BOLD_THEN_SIGN.match(text)) is not None and not is_of_one_stage(text):
-        return StateRemark(bold.end(1), _STATE_OF_SIGN[bold[2]])
-    bold = _BOLD_THEN_WORD.match(text)
-    if bold is not None and _is_only_words(bold[2]):
-        state = read_state(bold[2])
-        return None if state is None else StateRemark(bold.end(1), state)
+    bold = _remark_behind_bold(text)
+    if bold is not None:
+        return bold
     skipped = max(len(text) - _LONGEST_REMARK, 0)
     found = _CLOSING.search(text, skipped)
     if found is None or is_of_one_stage(text) or text.count("`", 0, found.start()) % 2:
         return None
-    state = _state_behind(next(part for part in found.groups() if part is not None))
+    words = next(part for part in found.groups() if part is not None)
+    state = _state_behind(words)
     if state is None and found[1] is not None:
         state = _state_among(found[1])
-    if state is None:
-        return None if found[1] is None else _remark_before(text, found.start())
-    return StateRemark(found.start(), state)
+    if state is not None:
+        return StateRemark(found.start(), state)
+    is_tail, is_note = _is_tail(_fold(words), 0), found[1] is not None
+    remark = _remark_before(text, found.start()) if is_note or is_tail else None
+    return _sign_before(text, found.start()) if remark is None and is_note and is_tail else remark
+
+
+def _remark_behind_bold(text: str) -> StateRemark | None:
+    if (bold := _BOLD_THEN_SIGN.match(text)) is not None and not is_of_one_stage(text):
+        return StateRemark(bold.end(1), _STATE_OF_SIGN[bold[2]])
+    bold = _BOLD_THEN_WORD.match(text)
+    if bold is None or not _is_only_words(bold[2]):
+        return None
+    state = read_state(bold[2])
+    return None if state is None else StateRemark(bold.end(1), state)
 
 
 def bold_remark(heading: str) -> StateRemark | None:
@@ -117,12 +183,20 @@ def _remark_before(text: str, end: int) -> StateRemark | None:
     return None if state is TaskState.TODO or state is None else StateRemark(found.start(), state)
 
 
+def _sign_before(text: str, end: int) -> StateRemark | None:
+    """``Parser ✓ (PR 4)``."""
+    sign = _SIGNS_AT_END.search(text, max(end - _LONGEST_PART, 0), end)
+    return None if sign is None else StateRemark(sign.start(), _STATE_OF_SIGN[sign[1]])
+
+
 def _state_behind(words: str) -> TaskState | None:
     share = _SHARE.search(words)
+    if _is_only_words(words):
+        return read_state(words)
     bare = _DETAIL.sub("", words)
     if _DONE_BEHIND.search(bare) is not None:
         return TaskState.DONE
-    if _words().match(_fold(bare)) is not None and not _is_only_words(bare):
+    if _find_word(_fold(bare)) is not None and not _is_only_words(bare):
         return None
     if _read_word(bare) is None and _SIGN_AT_EDGE.search(bare.strip()) is None:
         return None
@@ -140,13 +214,36 @@ def _state_among(words: str) -> TaskState | None:
 
 
 def _is_only_words(text: str) -> bool:
-    return _only_words().fullmatch(_fold(text)) is not None
+    """Whether a text is a word for a state, with others or with what may be behind one."""
+    if len(text) > _LONGEST_STATE:
+        return False
+    folded = _fold(text)
+    found = _find_word(folded)
+    if found is None:
+        return False
+    if _LETTER.search(folded, found.end) is None:
+        return found.name not in LOOSE_WORDS or not text.strip("*_ \t")[:1].islower()
+    is_blocked = _STATE_OF_WORD[found.name] is _BLOCKED
+    return _is_tail(folded, found.end) and not (is_blocked and " by " in folded)
+
+
+def _is_tail(folded: str, at: int) -> bool:
+    """Whether from there on is only what may be behind a word for a state."""
+    for _ in range(_MOST_PARTS):
+        if (tail := _tail().match(folded, at)) is not None:
+            at = tail.end()
+        elif (word := _find_word(folded, at)) is not None:
+            at = word.end
+        else:
+            break
+    return _LETTER.search(folded, at) is None
 
 
 def box_mark(content: str) -> str:
     """What the content of a box means in the usual marks: ``x`` for ``✅``, ``~`` for ``⏳``."""
     bare = content.strip("\ufe0f \t")
-    return _MARK_OF_STATE.get(_STATE_OF_SIGN.get(bare, TaskState.SKIPPED), bare)
+    state = _STATE_OF_SIGN.get(bare)
+    return bare if state is None else _MARK_OF_STATE[state]
 
 
 def is_of_one_stage(text: str) -> bool:
@@ -166,153 +263,35 @@ def read_state_word(text: str) -> TaskState | None:
 
 def word_like(old: str, word: str, state: TaskState) -> str:
     """The word for a state in the language of another state's word; ``word`` in English."""
-    found = _words().match(_fold(old))
-    language = "" if found is None else _LANGUAGE_OF_WORD[_spaced(found[1])]
+    found = _find_word(_fold(old))
+    language = "" if found is None else _LANGUAGE_OF_WORD[found.name]
     return word if language in {"", "English"} else STATE_WORDS[language][state].partition("|")[0]
 
 
-_DONE, _BEGUN, _TODO = TaskState.DONE, TaskState.IN_PROGRESS, TaskState.TODO
-_BLOCKED, _SKIPPED = TaskState.BLOCKED, TaskState.SKIPPED
-
-STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
-    "English": {
-        _DONE: "complete|completed|done|finished|implemented|closed|merged|shipped|resolved|"
-        "deployed|released|yes",
-        _BEGUN: "in progress|active|underway|wip|started|mostly|almost|nearly|ongoing|partial|"
-        "partially|doing|in development|in review|under review",
-        _TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog|no|upcoming|next",
-        _BLOCKED: "blocked|on hold|waiting",
-        _SKIPPED: "skipped|deferred|cancelled|canceled|obsolete|wont do|superseded|"
-        "reverted|abandoned|dropped|rejected|duplicate|wont fix|wontfix|not planned|"
-        "postponed|parked",
-    },
-    "Chinese": {
-        _DONE: "已完成|完成|已实现|已修复|已解决|已上线|已实施|已關閉|已关闭|全部完成"
-        "|已實現|已修復|已解決|已上線|已實施",
-        _BEGUN: "进行中|開發中|开发中|处理中|部分完成|实施中|正在进行|已开始",
-        _TODO: "未开始|未完成|待办|待开始|待处理|待开发|待实现|待完成|计划中|规划中|未实现|待定"
-        "|未開始|待辦|待開始|待處理|待開發|待實現|計劃中|規劃中|未實現",
-        _BLOCKED: "已阻塞|阻塞|受阻|已暂停|暂停|搁置",
-        _SKIPPED: "已取消|取消|已跳过|跳过|已放弃|推迟|延期|暂缓|不做",
-    },
-    "Japanese": {
-        _DONE: "完了|完了済み|済み|済|実装済み|対応済み|解決済み",
-        _BEGUN: "進行中|作業中|対応中|着手中|実装中|一部完了|着手済み",
-        _TODO: "未着手|未完了|未対応|未実装|予定|完了予定|実装予定|未定|計画中",
-        _BLOCKED: "ブロック中|ブロック|保留中|保留",
-        _SKIPPED: "中止|スキップ|見送り|延期|キャンセル|対象外",
-    },
-    "Korean": {
-        _DONE: "완료|완료됨|완료함|구현 완료|구현완료|해결|해결됨",
-        _BEGUN: "진행 중|진행중|작업 중|작업중|개발 중|개발중|일부 완료",
-        _TODO: "대기|대기 중|대기중|예정|미완료|미착수|미구현|시작 전|시작전|할 일|계획",
-        _BLOCKED: "차단됨|차단|보류|막힘",
-        _SKIPPED: "취소됨|취소|건너뜀|연기|제외",
-    },
-    "German": {
-        _DONE: "erledigt|fertig|abgeschlossen|umgesetzt|fertiggestellt|behoben|implementiert|ja",
-        _BEGUN: "in arbeit|in bearbeitung|begonnen|angefangen|laufend|läuft|teilweise",
-        _TODO: "offen|geplant|ausstehend|nicht|noch nicht|zu tun|unerledigt|nein",
-        _BLOCKED: "blockiert|wartet|pausiert",
-        _SKIPPED: "übersprungen|verworfen|zurückgestellt|abgebrochen|entfällt|verschoben",
-    },
-    "French": {
-        _DONE: "terminé|terminée|terminés|terminées|fait|faite|achevé|achevée|fini|finie|complété|"
-        "complétée|livré|livrée|réalisé|réalisée|implémenté|implémentée|oui",
-        _BEGUN: "en cours|commencé|commencée|partiel|partielle|partiellement",
-        _TODO: "à faire|a faire|non|pas|à venir|en attente|prévu|prévue|planifié|planifiée|ouvert",
-        _BLOCKED: "bloqué|bloquée|en pause",
-        _SKIPPED: "annulé|annulée|abandonné|abandonnée|reporté|reportée|ignoré",
-    },
-    "Spanish": {
-        _DONE: "completado|completada|completo|completa|hecho|hecha|terminado|terminada|finalizado|"
-        "finalizada|listo|lista|implementado|implementada|resuelto|resuelta|cerrado|sí",
-        _BEGUN: "en progreso|en curso|en proceso|en desarrollo|iniciado|iniciada|parcial|empezado",
-        _TODO: "pendiente|por hacer|sin empezar|sin iniciar|planificado|planificada|abierto|por",
-        _BLOCKED: "bloqueado|bloqueada|en espera|en pausa",
-        _SKIPPED: "omitido|omitida|cancelado|cancelada|descartado|aplazado|pospuesto",
-    },
-    "Portuguese": {
-        _DONE: "concluído|concluída|concluido|concluida|feito|feita|pronto|pronta|entregue|sim",
-        _BEGUN: "em andamento|em progresso|em curso|em desenvolvimento|iniciada|parcialmente",
-        _TODO: "pendente|a fazer|não|nao|por fazer|planejado|planejada|planeado|aberto|aberta",
-        _BLOCKED: "bloqueado|bloqueada|em espera|em pausa",
-        _SKIPPED: "adiado|adiada|ignorado|ignorada|descartada|omitida",
-    },
-    "Russian": {
-        _DONE: "выполнено|выполнен|выполнена|выполнены|готово|готов|готова|завершено|завершён|"
-        "завершен|завершена|завершены|сделано|сделана|реализовано|реализован|реализована|"
-        "исправлено|закрыто|закрыт|закрыта|решено|да",
-        _BEGUN: "в работе|в процессе|в разработке|выполняется|начато|начат|начата|частично|"
-        "делается|делаю",
-        _TODO: "не начато|не|нет|к выполнению|запланировано|запланирована|планируется|ожидает|"
-        "открыто|открыт|открыта|нужно|новая|сделать",
-        _BLOCKED: "заблокировано|заблокирован|заблокирована|приостановлено|приостановлена|на паузе",
-        _SKIPPED: "отменено|отменён|отменен|отменена|отложено|отложен|отложена|пропущено|пропущена|"
-        "отклонено|отклонена",
-    },
-    "Polish": {
-        _DONE: "zakończone|zakończony|zakończona|zrobione|gotowe|gotowy|gotowa|ukończone|ukończony|"
-        "ukończona|wykonane|wykonany|wykonana|wdrożone|zrealizowane|naprawione|zamknięte|tak",
-        _BEGUN: "w trakcie|w toku|w realizacji|rozpoczęte|rozpoczęty|rozpoczęta|częściowo|trwa",
-        _TODO: "do zrobienia|nie|nierozpoczęte|niezrobione|zaplanowane|planowane|oczekujące|"
-        "oczekuje|otwarte|otwarty|otwarta|nowe",
-        _BLOCKED: "zablokowane|zablokowany|zablokowana|wstrzymane|wstrzymany|czeka",
-        _SKIPPED: "pominięte|pominięty|anulowane|anulowany|odrzucone|odrzucony|odłożone|przełożone",
-    },
-    "Dutch": {
-        _DONE: "klaar|gedaan|voltooid|afgerond|gereed|opgelost|geïmplementeerd|gesloten",
-        _BEGUN: "mee bezig|bezig|in uitvoering|in behandeling|gestart|begonnen|lopend|gedeeltelijk|"
-        "deels",
-        _TODO: "te doen|niet|nog niet|nog te doen|gepland|openstaand|nee|nieuw",
-        _BLOCKED: "geblokkeerd|wacht|wachtend|gepauzeerd",
-        _SKIPPED: "overgeslagen|geannuleerd|uitgesteld|vervallen|afgewezen",
-    },
-    "Italian": {
-        _DONE: "completato|completata|fatto|fatta|finito|finita|implementato|implementata|risolto",
-        _BEGUN: "in corso|in lavorazione|iniziato|iniziata|parziale|parzialmente",
-        _TODO: "da fare|da completare|da iniziare|pianificato|pianificata|aperto|aperta|in attesa",
-        _BLOCKED: "bloccato|bloccata|sospeso|sospesa",
-        _SKIPPED: "saltato|annullato|annullata|rimandato|rimandata|rinviato|scartato",
-    },
-    "Indonesian": {
-        _DONE: "selesai|sudah selesai|sudah|telah selesai",
-        _BEGUN: "sedang dikerjakan|dalam proses|berjalan|sebagian",
-        _TODO: "belum|belum dimulai|belum selesai|akan datang|direncanakan|akan dikerjakan",
-        _BLOCKED: "terblokir|terhambat",
-        _SKIPPED: "dibatalkan|dilewati|ditunda|batal",
-    },
-    "Turkish": {
-        _DONE: "bitti|tamamlandı|tamamlandi|yapıldı|yapildi|çözüldü",  # noqa: RUF001
-        _BEGUN: "sürüyor|devam ediyor|devam eden|yapılıyor|başladı|kısmen",  # noqa: RUF001
-        _TODO: "bekliyor|yapılacak|yapilacak|planlandı|başlanmadı|hayır|açık",  # noqa: RUF001
-        _BLOCKED: "engellendi|beklemede",
-        _SKIPPED: "iptal|ertelendi|atlandı|vazgeçildi",  # noqa: RUF001
-    },
-    "Vietnamese": {
-        _DONE: "xong|hoàn thành|đã xong|đã hoàn thành|đã làm|đã sửa|đã đóng",
-        _BEGUN: "đang làm|đang thực hiện|đang tiến hành|đang xử lý|một phần",
-        _TODO: "chưa làm|chưa|cần làm|chưa bắt đầu|kế hoạch|mở",
-        _BLOCKED: "bị chặn|tạm dừng",
-        _SKIPPED: "hoãn|bỏ qua|hủy|huỷ|đã hủy|đã huỷ|không làm",
-    },
-}
-"""The words of each language, by state; the first one is written where an edit needs one."""
-
-_SIGNS = {
-    _DONE: "✅✔☑✓🟢",
-    _BEGUN: "🟡🔄🚧⏳🔵🟠",
-    _TODO: "⬜◻☐🔲⚪🔴⭕❌",
-    _BLOCKED: "🚫⛔🛑",
-    _SKIPPED: "⏭⏸",
-}
 CIRCLES = "🟢🟡🔴🔵🟠⚪"
 OPEN_BOX_SIGNS = "⬜◻☐🔲"
 """Those that nobody uses as decoration."""
-_STATE_OF_SIGN = {sign: state for state, signs in _SIGNS.items() for sign in signs}
+_DONE, _BEGUN, _TODO, _BLOCKED = (
+    TaskState.DONE,
+    TaskState.IN_PROGRESS,
+    TaskState.TODO,
+    TaskState.BLOCKED,
+)
 _MARK_OF_STATE = {_DONE: "x", _BEGUN: "~", _TODO: "", _BLOCKED: "!"}
-_SIGN = re.compile(f"([{''.join(_STATE_OF_SIGN)}])\ufe0f?")
+_STATE_OF_BEGUN = {True: _BEGUN, False: _TODO}
+
+
+def _by_sign(*tables: Mapping[TaskState, str]) -> dict[str, TaskState]:
+    return {sign: state for table in tables for state, signs in table.items() for sign in signs}
+
+
+_STATE_OF_SIGN = _by_sign(HEADING_SIGNS, ITEM_SIGNS)
+_STATE_OF_STATUS_SIGN = _by_sign(STATUS_SIGNS)
+_SIGN = re.compile(f"([{''.join(_by_sign(HEADING_SIGNS))}])\ufe0f?")
+_ITEM_SIGN = re.compile(f"([{''.join(_STATE_OF_SIGN)}])\ufe0f?")
+_ONLY_STATUS_SIGN = re.compile(rf"[\W_]*?([{''.join(_STATE_OF_STATUS_SIGN)}])[\W_]*")
 _SIGN_AT_EDGE = re.compile(rf"\A\W*?{_SIGN.pattern}|{_SIGN.pattern}\W*\Z")
+_SIGNS_AT_END = re.compile(rf"\s*{_SIGN.pattern}[\s*_]*\Z")
 _REMARK = re.compile(rf"\({_SIGN.pattern}[^()]*\)")
 
 _ROWS = [
@@ -325,35 +304,69 @@ _STATE_OF_WORD = {name: state for name, _, state in reversed(_ROWS)}
 _LANGUAGE_OF_WORD = {name: language for name, language, _ in reversed(_ROWS)}
 
 
-def _pattern_of(name: str) -> str:
-    """Languages without spaces need no end of a word."""
-    end = "" if name[-1] > "\u2e80" else r"(?!\w)"
-    if name == "ready":
-        # A document is ready for a review, a task is ready.
-        end = r"(?!\w| for\b)"
-    return name.replace(" ", r"[\s_-]+") + end
+class _Word(NamedTuple):
+    """A word of a table that a text begins with."""
+
+    name: str
+    end: int
 
 
-# The words of all languages take long to compile, and few plans write a state as a word.
-_ANY_WORD = "|".join(map(_pattern_of, sorted(_STATE_OF_WORD, key=len, reverse=True)))
+def _find_word(folded: str, at: int = 0) -> _Word | None:
+    """The longest word for a state that a folded text begins with; adverbs aside: ``all done``."""
+    found = _find_in(_STATE_OF_WORD, folded, at)
+    if found is None and (adverb := _ADVERB.match(folded, at)) is not None:
+        return _find_in(_STATE_OF_WORD, folded, adverb.end())
+    return found
+
+
+def _find_in(names: Mapping[str, TaskState], folded: str, at: int) -> _Word | None:
+    """Look the longest one up, which is faster than to compile a pattern of all.
+
+    Languages without spaces need no end of a word.
+    """
+    begin = _NO_WORD.match(folded, at).end()  # type: ignore[union-attr]
+    ends = [piece.end() for piece in _PIECE.finditer(folded, begin, begin + _LONGEST_WORD)]
+    for end in reversed(ends):
+        name = _spaced(folded[begin:end])
+        if name not in names:
+            continue
+        if name[-1] > _EAST or _NOT_BEHIND.get(name, _LETTER).match(folded, end) is None:
+            return _Word(name, end)
+    return None
 
 
 @cache
-def _words() -> re.Pattern[str]:
-    return re.compile(rf"[^\w]*({_ANY_WORD})")
+def _tail() -> re.Pattern[str]:
+    return re.compile(rf"[^\w#!№]*(?:{TAIL})")
 
 
-@cache
-def _only_words() -> re.Pattern[str]:
-    return re.compile(rf"[^\w]*(?:{_ANY_WORD})[^\w]*(?:{_ANY_WORD})?[^\w]*")
-
-
+_STATE_OF_STATUS_WORD = {
+    name: state for state, names in STATUS_WORDS.items() for name in names.split("|")
+}
+_EAST = "\u2e80"
+_NO_WORD = re.compile(r"[^\w]*")
+_PIECE = re.compile(rf"[{_EAST}-\U0010ffff]|[^\W_{_EAST}-\U0010ffff]+")
+_LONGEST_WORD = 40
+_LETTER = re.compile(r"\w")
+_NOT_BEHIND = {
+    # A document is ready for a review, a task is ready.
+    "ready": re.compile(r"\w| for\b"),
+    **dict.fromkeys(
+        VERBS, re.compile(rf"\w| (?:the )?(?:{NUMBERED_THINGS})\W{{0,3}}[0-9]| #| [a-z]+-[0-9]")
+    ),
+}
+_ADVERB = re.compile(rf"[^\w]*(?:{ADVERBS})\s+")
+_GAP = re.compile(r"[\s_-]+")
+_LONGEST_STATE = 120
+_MOST_PARTS = 6
 _LONGEST_REMARK = 80
 _MARKS = str.maketrans("", "", "*`'\u2019")
 _SHARE = re.compile(
     r"([0-9]{1,3})(?:\.[0-9]+)? ?%(?!\s*(?!of\b|complete|done|fertig)[^\W\d_])", re.IGNORECASE
 )
 """How much of a task is done; not ``90 % coverage``."""
+_ONLY_SHARE = re.compile(r"\W*([0-9]{1,3}) ?%\W*")
+_SHARE_BEFORE = re.compile(r"\W*([0-9]{1,3}) ?%\W*(?=\w)")
 _TICKED = re.compile(r"\[[xX]\]")
 _OPEN_BOX = re.compile(r"[\s*_`]*\[ ?\][\s*_`]*")
 _CLOSING = re.compile(
@@ -366,6 +379,7 @@ _BOLD_AT_END = re.compile(r"\s*(?<=\s)\*\*([^\s*][^*]{0,22})\*\*\s*\Z")
 _BOLD_THEN_SIGN = re.compile(rf"(\*\*[^*]+\*\*)[\s:\u2013\u2014-]*{_SIGN.pattern}(?=\s)")
 _BOLD_THEN_WORD = re.compile(r"(\*\*[^*]+\*\*)\s*[*_]{0,3}\(([^(),;:\u2013\u2014]{2,30})[,;:)]")
 _OPENING = re.compile(r"[*_]{0,3}([^\s*_:：][^:：]{1,24})[:：]\s*(?=\S)")  # noqa: RUF001
+_IN_BRACKETS = re.compile(r"\[[^\[\]]+\]|\([^()]+\)")
 _DONE_BEHIND = re.compile(r"[^未没部分]已(?:完成|实现|修复|解决|上线|实施|关闭)\Z")
 _PARTS = re.compile(r"[,;，、]")  # noqa: RUF001
 _LONGEST_PART = 16
@@ -374,6 +388,8 @@ _STAGE = re.compile(
     r" (?:is |are )?(?:complete[d]?|done|finished|approved|ready)\W*\Z",
     re.IGNORECASE,
 )
+_CONDITION = re.compile(CONDITION)
+_RESERVATION = re.compile(RESERVATION)
 _DETAIL = re.compile(r"[\s,;]*(?:(?:on|at|in|am|le)\s+)?[0-9][0-9./:%-]*[\s0-9./:%-]*|100 ?%")
 
 
@@ -382,14 +398,18 @@ def _fold(text: str) -> str:
 
 
 def _spaced(words: str) -> str:
-    return " ".join(re.split(r"[\s_-]+", words))
+    return _GAP.sub(" ", words)
 
 
 def _read_word(text: str) -> TaskState | None:
-    words = _words().match(_fold(text))
-    if words is None:
+    folded = _fold(text)
+    word = _find_word(folded)
+    if word is None:
         return None
-    state = _STATE_OF_WORD[_spaced(words[1])]
+    state = _STATE_OF_WORD[word.name]
+    if state is not TaskState.DONE:
+        return state
     share = _SHARE.search(text)
-    is_partly = share is not None and share[1] != "100"
-    return TaskState.IN_PROGRESS if state is TaskState.DONE and is_partly else state
+    if (share is not None and share[1] != "100") or _RESERVATION.match(folded, word.end):
+        return TaskState.IN_PROGRESS
+    return TaskState.TODO if _CONDITION.match(folded, word.end) is not None else state

@@ -49,7 +49,7 @@ from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
     opening_remark,
     opening_sign,
-    read_state,
+    read_opening_sign,
 )
 from ralph_ls.core.plan.parse.titles import (
     TitleParts,
@@ -371,16 +371,21 @@ def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
         return item.written_state, item.text
     sign, remark = opening_sign(item.text), closing_remark(item.text)
     if sign is not None:
-        written_state = read_state(item.text[: sign[1]])
-        return item.written_state or written_state, item.text[sign[1] :].lstrip()
+        written_state, text = read_opening_sign(item.text, sign[1])
+        return item.written_state or written_state, text
     if (begun := opening_remark(item.text)) is not None:
         bold = "**" if item.text.startswith("**") else ""
         return item.written_state or begun[0], bold + item.text[begun[1] :]
-    if remark is not None and not item.text.endswith("]") and not item.text.startswith("~~"):
-        is_next = remark.state is TaskState.TODO and item.section.is_begun
-        state = None if is_next else remark.state
-        return item.written_state or state, without_half_bold(item.text[: remark.start])
-    return item.written_state, item.text
+    if remark is None or not _is_remark(item.text, remark.start):
+        return item.written_state, item.text
+    is_next = remark.state is TaskState.TODO and item.section.is_begun
+    state = None if is_next else remark.state
+    return item.written_state or state, without_half_bold(item.text[: remark.start])
+
+
+def _is_remark(text: str, start: int) -> bool:
+    """Whether what a title ends with is a remark, and no tag: in ``[DONE] !`` it is one."""
+    return not (text.endswith("]") or text.startswith("~~") or (not start and opens_with_tag(text)))
 
 
 def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:

@@ -1,12 +1,12 @@
-"""The words for states, in fifteen languages."""
+"""The words for states, in sixteen languages."""
 
 from __future__ import annotations
 
 import pytest
 
 from ralph_ls.core.plan.edit.task_edits import tick_task
+from ralph_ls.core.plan.parse.state_tables import STATE_WORDS
 from ralph_ls.core.plan.parse.state_words import (
-    STATE_WORDS,
     closing_remark,
     is_done_word,
     read_state,
