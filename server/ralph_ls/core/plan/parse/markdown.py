@@ -185,14 +185,12 @@ def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> Pars
     end = min(max(change[1], start), len(source.text))
     text = source.text[:start] + change[2] + source.text[end:]
     readings, names = source.readings, source.optional_sections
-    signs = find_legend(text)
-    if readings and signs != readings[0].block.enter[0].signs:
+    if not readings or find_legend(text) != readings[0].block.enter[0].signs:
         return parse_markdown(text, optional_sections=names, dialect=source.dialect)
     begins = [0, *accumulate(source.lengths)]
     first = max(bisect_right(begins, max(start - 1, 0), hi=len(readings)) - 1, 0)
-    if first > 0 and _may_continue(text, begins[first]):
-        first -= 1
-    sections: OpenSections = readings[first].block.enter if readings else (open_document(signs),)
+    first -= first > 0 and _may_continue(text, begins[first])
+    sections: OpenSections = readings[first].block.enter
     fresh: list[PlanBlock] = []
     position, shift = begins[first], len(text) - len(source.text)
     # Where an old block begins beyond the change a new one may: from there on the text is known.
