@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,26 @@ def test_it_is_found(known: PlanFormat, tmp_path: Path) -> None:
     assert {one.kind for one in detect_plans(tmp_path / "project")} == {known.name}
 
 
+PLACES = [(known, pattern) for known in FOUND for pattern in known.files]
+NAMES = {"[0-9]*.[0-9]*.*": "1.2.x", "[0-9]*-*": "001-x", "20*-*-*": "2026-01-05-x", "*": "x"}
+"""Names that the patterns of the table match."""
+
+
+@pytest.mark.parametrize(
+    ("known", "pattern"), PLACES, ids=lambda one: one if isinstance(one, str) else one.name.value
+)
+def test_it_is_found_in_each_of_its_places(known: PlanFormat, pattern: str, tmp_path: Path) -> None:
+    place = pattern
+    for sign, name in NAMES.items():
+        place = place.replace(sign, name)
+    for path in (*known.signs, f"{place}/x" if known.members else place):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        # Where other programs have files, the text decides.
+        text = text_of(known) if path in known.shared else ""
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    assert (known.name, place) in {(one.kind, one.path) for one in detect_plans(tmp_path)}
+
+
 @EVERY
 def test_it_is_read(known: PlanFormat) -> None:
     found = {one.state for one in plan_of(known, text_of(known)).tasks}
@@ -86,6 +107,23 @@ def test_it_is_ticked(known: PlanFormat) -> None:
     # A task around it may have become done with it.
     assert changed <= {task.id, task.parent}
     assert after[task.id] is TaskState.DONE
+
+
+@EVERY
+def test_no_line_of_another_task_changes_with_a_tick(known: PlanFormat) -> None:
+    text = text_of(known)
+    task = a_task(known, text, TaskState.TODO)
+    lines, ticked = text.splitlines(), done(known, text, task.id).splitlines()
+    others = {
+        nth
+        for one in plan_of(known, text).tasks
+        if one.id not in {task.id, task.parent}
+        for nth in range(one.line, one.end_line + 1)
+    }
+    pieces = SequenceMatcher(None, lines, ticked, autojunk=False).get_opcodes()
+    changed = {nth for tag, *span, _, _ in pieces if tag != "equal" for nth in range(*span)}
+    assert changed
+    assert not changed & others
 
 
 @EVERY

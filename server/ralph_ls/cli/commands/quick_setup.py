@@ -31,7 +31,7 @@ from ralph_ls.protocol.lsp.setup import AgentChoice
 from ralph_ls.protocol.plan import STDIN
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.config_file import LoadedSettings, load_settings
-from ralph_ls.store.project.detection import detect_profiles, find_specs
+from ralph_ls.store.project.detection import detect_profiles, find_specs, why_of_tool
 from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
 from ralph_ls.store.setup.documents import read_existing_text
 from ralph_ls.store.setup.existing_setup import find_existing_setup
@@ -80,6 +80,8 @@ def find_setup(place: CommandWorktree, given: SetupFlags) -> SetupFindings:
     settings = load_settings(root, os.environ, {})
     profile = profile_for(root, given.profile).name
     plan, n_open = _plan_of(root, profile, settings.config)
+    if not plan and profile is ProfileName.FIXPLAN and (why := why_of_tool(root)):
+        plan = f"none yet; {why}"
     return SetupFindings(
         project=read_project(root),
         agents=find_agents(place.worktree, place.state, settings, os.environ),

@@ -120,7 +120,7 @@ def load_settings(
         path = plan_path(root, named)
         given |= queue_settings(path) or {"paths.plan": path}
     layers, old_keys = _read_layers(root, environment, given)
-    names = _with_named_plan(_named_settings(layers, given))
+    names = _with_named_plan(root, _named_settings(layers, given))
     chosen = _choose_profile(root, names, layers, earlier)
     profile, profile_by, sign = chosen.profile, chosen.by, chosen.sign
     preset = to_tables(profile.settings)
@@ -266,9 +266,11 @@ def _chooses_queue(names: Mapping[str, Any]) -> bool:
     return bool(queue.get("label") or queue.get("milestone"))
 
 
-def _with_named_plan(names: dict[str, Any]) -> dict[str, Any]:
-    """The settings, in which the plan may be the queue on GitHub, or a tag behind a path."""
+def _with_named_plan(root: Path, names: dict[str, Any]) -> dict[str, Any]:
+    """The settings, whose plan may be a feature, the queue on GitHub, or a tag behind a path."""
     named = _plan_in(names)
+    if named and not split_address(named)[1] and (address := plan_path(root, named)) != named:
+        names, named = merge_tables(names, {"paths": {"plan": address}}), address
     path, tag = split_address(named or "")
     if tag:
         return merge_tables(names, {"paths": {"plan": path}, "plan": {"tag": tag}})

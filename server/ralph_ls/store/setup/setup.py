@@ -28,6 +28,13 @@ from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_edit import SCHEMA_LINE, SCHEMA_PATH, refresh_schema
 from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.plan_choice import (
+    all_plans,
+    find_named,
+    split_address,
+    why_no_plan,
+)
+from ralph_ls.store.project.plan_choice import plan_path as address_of
 from ralph_ls.store.run.ancestry import require_own_trust
 from ralph_ls.store.run.lock import EngineLock
 from ralph_ls.store.setup.documents import (
@@ -211,12 +218,15 @@ def _plan(
     plan_path = ""
     if profile.plan_files:
         found = _find_plan(root, profile, config.paths)
-        plan_path = order.existing_plan or found or config.paths.plan or profile.plan_files[0]
-        if order.existing_plan is not None and not (root / plan_path).is_file():
-            raise PlanMissing(f"there is no plan {root / plan_path}; name an existing one, or none")
-        if order.existing_plan is not None and found != plan_path:
-            values[("paths", "plan")] = plan_path
-            config = load_settings(root, {}, {**overrides, "paths.plan": plan_path}).config
+        plan_path = found or config.paths.plan or profile.plan_files[0]
+        if order.existing_plan is not None:
+            address = address_of(root, order.existing_plan)
+            plan_path = split_address(address)[0]
+            if not (root / plan_path).is_file() and find_named(all_plans(root), address) is None:
+                raise PlanMissing(why_no_plan(root, order.existing_plan))
+            if found != address:
+                values[("paths", "plan")] = address
+                config = load_settings(root, {}, {**overrides, "paths.plan": address}).config
     documents = setup_documents(
         root, order, profile, plan_path, config.paths, environment=environment, today=today
     )

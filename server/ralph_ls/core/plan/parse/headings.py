@@ -13,6 +13,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
+from ralph_ls.core.plan.parse.legend import SignTable
 from ralph_ls.core.plan.parse.section_words import (
     ANALYSES,
     BEGUN,
@@ -95,6 +96,8 @@ class HeadingClass(Enum):
     """It has a state only in words at its end: ``Parser (M, done)``."""
     COUNTED = auto()
     """It begins with a word and a number: with others like it, a task where nothing else is one."""
+    CHANGE = auto()
+    """It says what is done to a file, ``[NEW] lexer.py``: a task where nothing else is one."""
     PLAIN = auto()
     """It says nothing of itself, and is a task beside two or more of those."""
     REMARKED_STEP = auto()
@@ -146,6 +149,12 @@ class HeadingSection:
     """True below ``Implementation order`` and the like, which repeats tasks that have boxes."""
     name: HeadingClass | None = None
     """What it is named like."""
+    signs: SignTable | None = field(default=None, repr=False)
+    """What the legend of the plan says of its emoji."""
+
+    def with_signs(self, text: str) -> str:
+        """A text of the section with emoji that have the states of the plan's legend."""
+        return text if self.signs is None else text.translate(self.signs)
 
     @property
     def is_for_tasks(self) -> bool:
@@ -153,9 +162,11 @@ class HeadingSection:
         return self.is_named and self.kind is SectionKind.TASKS
 
 
-def open_document() -> HeadingSection:
+def open_document(signs: SignTable | None = None) -> HeadingSection:
     """The section of everything before the first heading."""
-    return HeadingSection(title="", level=0, kind=SectionKind.PLAIN, priority=None, optional=False)
+    return HeadingSection(
+        title="", level=0, kind=SectionKind.PLAIN, priority=None, optional=False, signs=signs
+    )
 
 
 def open_section(
@@ -220,6 +231,7 @@ def open_section(
         in_task_file=name is not HeadingClass.TASK
         and (parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS)),
         is_order=words.is_order or (parent.is_order and not is_below_title),
+        signs=parent.signs,
         name=name,
     )
 
@@ -470,6 +482,10 @@ _TICKET = re.compile(r"\W*[A-Z][A-Z0-9]{1,9}-[0-9]{1,5}(?=\s*(?:[:|\u00b7\u2013\
 """A heading that begins with an id: ``BUG-003 — …``."""
 _NO_TICKET = re.compile(r"\W*(?:ADR|RFC|ISO|UTF|SHA|AES|GPT|CVE|PEP|FR|NFR|REQ|AC|SC|DEC|UC)-")
 """Ids of what is no work: decisions, requirements, standards."""
+_CHANGE = re.compile(
+    r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?\s+)?"
+    r"\[(?:NEW|MODIFY|MODIFIED|DELETE|ADD|UPDATE|REMOVE|CREATE|RENAME|MOVE|REFACTOR)\]\W*\w"
+)
 _ASKS = re.compile(r"\W*(?:why|how|what|when|where|which|who)\b", re.IGNORECASE)
 """A heading that explains."""
 _NOTES = re.compile(
@@ -532,6 +548,11 @@ def _read_done(title: str, kind: SectionKind) -> bool | None:
         return remark.state is TaskState.DONE
     sign = opening_sign(title) if kind is SectionKind.PLAIN else None
     return None if sign is None else read_state(title[: sign[1]]) is TaskState.DONE
+
+
+def names_change(text: str) -> bool:
+    """Whether a heading or an item begins with what is done to a file: ``[NEW] lexer.py``."""
+    return _CHANGE.match(text) is not None
 
 
 def _read_name(title: str) -> HeadingClass | None:

@@ -44,6 +44,7 @@ from ralph_ls.core.plan.parse.headings import (
     open_document,
     with_parents,
 )
+from ralph_ls.core.plan.parse.legend import find_legend
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
 from ralph_ls.core.plan.parse.section_words import COUNTED
@@ -159,7 +160,7 @@ def parse_markdown(
     """
     names = tuple(optional_sections)
     blocks: list[PlanBlock] = []
-    sections: OpenSections = (open_document(),)
+    sections: OpenSections = (open_document(find_legend(text)),)
     position = 0
     while position < len(text):
         block = read_block(text, position, len(text), sections, names)
@@ -184,11 +185,12 @@ def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> Pars
     end = min(max(change[1], start), len(source.text))
     text = source.text[:start] + change[2] + source.text[end:]
     readings, names = source.readings, source.optional_sections
+    if not readings or find_legend(text) != readings[0].block.enter[0].signs:
+        return parse_markdown(text, optional_sections=names, dialect=source.dialect)
     begins = [0, *accumulate(source.lengths)]
     first = max(bisect_right(begins, max(start - 1, 0), hi=len(readings)) - 1, 0)
-    if first > 0 and _may_continue(text, begins[first]):
-        first -= 1
-    sections: OpenSections = readings[first].block.enter if readings else (open_document(),)
+    first -= first > 0 and _may_continue(text, begins[first])
+    sections: OpenSections = readings[first].block.enter
     fresh: list[PlanBlock] = []
     position, shift = begins[first], len(text) - len(source.text)
     # Where an old block begins beyond the change a new one may: from there on the text is known.
@@ -329,7 +331,7 @@ class _Known(NamedTuple):
         wanted = {HeadingClass.TASK if is_of_tasks else HeadingClass.STEP}
         is_alone = stated <= _COUNTED and self.others.keys().isdisjoint(_ALONE)
         if is_alone and not self.totals.listed:
-            wanted |= _COUNTED
+            wanted |= {HeadingClass.CHANGE, *_COUNTED}
         elif HeadingClass.REMARKED in stated and self.others[HeadingClass.REMARKED] >= _PATTERN:
             wanted |= {HeadingClass.PLAIN, *_COUNTED}
         return wanted
@@ -456,6 +458,7 @@ def _context_of(
         has_rows=not known.others.keys().isdisjoint(RowClass),
         has_only_bullets=has_only_bullets,
         introduction=_introduction(blocks) if classes & _TASKS else frozenset(),
+        outlined=_outlined(blocks) if known.totals.stepped and not known.has_box else frozenset(),
         is_flat=not known.totals.headed or (has_only_bullets and not known.totals.boxes),
     )
     if not classes:
@@ -470,6 +473,23 @@ def _context_of(
             headings.add(section)
             _occupy(section.parent, occupied)
     return context._replace(headings=frozenset(headings))
+
+
+def _outlined(blocks: Iterable[PlanBlock]) -> frozenset[HeadingSection]:
+    """The parts of the work in whose families fewer than half have a numbered list."""
+    divided = {block.leave[-1].parent for block in blocks}
+    families: dict[tuple[HeadingSection | None, int], list[HeadingSection]] = {}
+    for block in blocks:
+        for section, its_class in block.headings:
+            if its_class is HeadingClass.STEP and section not in divided:
+                families.setdefault((section.parent, section.level), []).append(section)
+    stepped = {section for block in blocks for section in block.stepped}
+    few = (
+        family
+        for family in families.values()
+        if 2 * len(stepped.intersection(family)) < len(family)
+    )
+    return frozenset(section for family in few for section in family)
 
 
 def _introduction(blocks: Iterable[PlanBlock]) -> frozenset[HeadingSection]:
