@@ -12,7 +12,7 @@ Slow, for git is asked: call it in threads. It must never write into the work tr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ralph_ls.core.loop.inputs import Notice, RevertedChange
 from ralph_ls.core.plurals import some_of
@@ -60,6 +60,8 @@ class KnownPlan:
     seen: WatchedIteration
     files: tuple[str, ...] = ()
     """Of a plan in several files: those of before and after the iteration."""
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Where the agent moved files of such a plan, by their paths."""
     reporter: Callable[[GuardedPlan, bytes], GuardReport] | None = None
     """What is reported of offences in these bytes; None where the same was reported already."""
 
@@ -203,8 +205,9 @@ class BranchGuard:
     ) -> list[_Finding]:
         touched = [path for path in files if commits.owners(printable_path(path))]
         of_plan = [path for path in self._files_of(plan) if commits.owners(printable_path(path))]
-        paths = [*touched, *of_plan]
-        if not paths or commits.head is None:
+        moves = () if plan is None else plan.moved.values()
+        paths = [*touched, *of_plan, *moves]
+        if not (touched or of_plan) or commits.head is None:
             return []
         now = entries_of(self._root, commits.head, paths)
         base = self._bases(commits, paths, of_plan)
@@ -305,7 +308,8 @@ class BranchGuard:
         """As ``_judge_plan``, for those files of a plan in several that commits have changed."""
         source = self._workspace.source
         earlier = source.files_of(_decode(plan.before or b""))
-        contents = {path: self._contents(path, base, now) for path in paths}
+        moved = {path: now[other] for path, other in plan.moved.items() if path in paths}
+        contents = {path: self._contents(path, base, {**now, **moved}) for path in paths}
         ends = {path: data for path, (_, data) in contents.items() if data is not None}
         texts = [
             source.text_of(_with_ends(earlier, ends)),
@@ -314,14 +318,20 @@ class BranchGuard:
         ]
         before, committed, data = map(_encode, texts)
         judged = self._forbidden(plan, before, committed, data)
-        if judged is None:
+        found = [
+            _Finding(path=other, was=now[other], wanted=base[other])
+            for path, other in plan.moved.items()
+            if path in paths and now[other] != base[other]
+        ]
+        if judged is None and not found:
             return []
-        restored = source.files_of(judged.text)
-        reverted, notices = ((), ()) if plan.reporter is None else plan.reporter(judged, data)
-        found: list[_Finding] = []
+        restored = source.files_of(_decode(data) if judged is None else judged.text)
+        reverted, notices = (
+            ((), ()) if plan.reporter is None or judged is None else plan.reporter(judged, data)
+        )
         for path, (was, here) in contents.items():
             wanted = _encode(restored[path]) if path in restored else None
-            if wanted == here:
+            if wanted == here and path not in moved:
                 continue
             entry = base[path] if wanted == was else self._entry(now[path], wanted)
             found.append(_Finding(path=path, was=now[path], wanted=entry))

@@ -152,6 +152,8 @@ class PlanFormat:
     """
     members: str = ""
     """The pattern of the files in the folder of a plan in several files."""
+    put_away: tuple[str, ...] = ()
+    """Folders beside that folder, to which the tool moves tasks that are over."""
     not_in: tuple[str, ...] = ()
     """Names that ``*`` does not match."""
     signs: tuple[str, ...] = ()
