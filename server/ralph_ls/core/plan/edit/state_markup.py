@@ -25,7 +25,9 @@ from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.non_list_items import TableColumns, cells_of, read_columns
 from ralph_ls.core.plan.parse.state_tables import HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS
 from ralph_ls.core.plan.parse.state_words import (
+    closing_remark,
     find_remark,
+    opening_remark,
     opening_sign,
     word_like,
 )
@@ -137,10 +139,29 @@ def find_tags(line: str, start: int, names: re.Pattern[str]) -> Iterator[tuple[i
         if names.fullmatch((found[1] or found[2]).strip()) is None:
             continue
         begin, end = found.span()
+        end += line[end : end + 1] == ":"
         if line[end : end + 1].isspace():
             yield begin, end + 1
         else:
             yield begin - line[start:begin].endswith((" ", "\t")), end
+
+
+def find_state_remarks(line: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The places in the words of a task that say its state: tags, and remarks at both ends."""
+    words = line[start:end].rstrip()
+    found = [span for span in find_tags(line, start, _STATE_TAGS) if span[1] <= end]
+    if (closing := closing_remark(words)) is not None and closing.start:
+        found.append((start + closing.start, start + len(words)))
+    if (opening := opening_remark(words)) is not None:
+        found.append((start, start + opening[1]))
+    found.sort()
+    return [one for nth, one in enumerate(found) if not nth or found[nth - 1][1] <= one[0]]
+
+
+def reword_remark(remark: str, word: StateWord) -> str:
+    """A remark with another state, between the same marks: ``(WIP)`` becomes ``(TODO)``."""
+    found = _REMARK_WORDS.match(remark)
+    return "" if found is None else found[1] + _cased(found[2], word) + found[3]
 
 
 def find_strike(line: str, start: int) -> tuple[int, int] | None:
@@ -178,16 +199,23 @@ def _write_state_word(before: str, sign: str, old_word: str, after: str, *, word
     new_sign = sign_like(sign, word) if sign else ""
     if not old_word:
         return f"{before}{new_sign}{after}"
+    return f"{before}{new_sign}{' ' if sign else ''}{_cased(old_word, word)}{after}"
+
+
+def _cased(old_word: str, word: StateWord) -> str:
     like = word_like(old_word, word.word, word.state)
     cased = like.upper() if old_word.isupper() else like
-    new_word = cased.lower() if old_word.islower() else cased
-    return f"{before}{new_sign}{' ' if sign else ''}{new_word}{after}"
+    return cased.lower() if old_word.islower() else cased
 
 
 _COLON = re.compile("[:：]")  # noqa: RUF001
 _TAG = re.compile(r"\[([^\[\]]+)\](?!\()|\((?=BLOCKED|WIP)([^()]+)\)")
-_CIRCLES = "🟢🟡🔴🔵🟠⚪"
-_SQUARES = "☐☑"
+_STATE_TAGS = re.compile(
+    r"done|completed?|wip|in[ _-]progress|to-?do|pending|blocked(?:[ :\u2013\u2014-].*)?",
+    re.IGNORECASE,
+)
+_REMARK_WORDS = re.compile(r"(\W*)(\w(?:.*\w)?)(\W*)\Z", re.DOTALL)
+_CIRCLES, _SQUARES = "🟢🟡🔴🔵🟠⚪", "☐☑"
 _STATUS_BOX = re.compile(r"([*_` \t]*)\[[ xX]?\]([ \t]*)(?=\S)")
 _SIGNS = "".join(
     signs for table in (HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS) for signs in table.values()

@@ -33,9 +33,11 @@ from ralph_ls.core.plan.edit.state_markup import (
     add_commit,
     add_note,
     commits_in,
+    find_state_remarks,
     find_strike,
     find_tags,
     is_box,
+    reword_remark,
     row_edit,
     tag_title,
     text_start,
@@ -56,7 +58,7 @@ def tick_proposals(text: str, task: Task) -> Ways:
     box = _box_of(text, task)
     if box is not None:
         return [[TextChange(*box, "x")]]
-    return [*_states(text, task, DONE), *_tagged(text, task, "[DONE]")]
+    return _with_remarks(text, task, [*_states(text, task, DONE), *_tagged(text, task, "[DONE]")])
 
 
 def reopen_proposals(text: str, task: Task) -> Ways:
@@ -67,7 +69,8 @@ def reopen_proposals(text: str, task: Task) -> Ways:
     struck = [] if strike is None else [_cut(task, mark, mark + 2) for mark in strike]
     box = _box_of(text, task)
     if box is not None:
-        return [[TextChange(*box, " ")], [TextChange(*box, " "), *struck]]
+        opened = TextChange(*box, " ")
+        return _with_remarks(text, task, [[opened], [opened, *struck]])
     tags = [_cut(task, *span) for span in find_tags(line, at, _DONE_TAGS)]
     ways = [tags, struck, [*tags, *struck]]
     if strike is not None:
@@ -80,14 +83,15 @@ def reopen_proposals(text: str, task: Task) -> Ways:
         begin = task.start + len(line) - len(line.lstrip("\ufeff \t").lstrip("#").lstrip())
         for sign in (OPEN.circle if OPEN.circle in text else OPEN.sign, "[ ]"):
             ways.append([TextChange(begin, begin, f"{sign} "), *tags, *struck])
-    return ways
+    return _with_remarks(text, task, ways, OPEN)
 
 
 def block_proposals(text: str, task: Task) -> Ways:
     """Proposals to mark it as blocked, where the reason is written elsewhere."""
     if task.state is TaskState.BLOCKED:
         return [[]]
-    return [*_tagged(text, task, "[BLOCKED]"), *_states(text, task, BLOCKED)]
+    ways = [*_tagged(text, task, "[BLOCKED]"), *_states(text, task, BLOCKED)]
+    return _with_remarks(text, task, ways)
 
 
 def inline_block_proposals(text: str, task: Task, reason: str) -> Ways:
@@ -106,10 +110,42 @@ def unblock_proposals(text: str, task: Task) -> Ways:
     ways = [tags, [*below, *tags]]
     box = _box_of(text, task)
     if box is not None:
-        ways += [[TextChange(*box, " "), *tags], [TextChange(*box, " "), *below, *tags]]
-    return [*ways, *([*changes, *tags] for changes in _states(text, task, OPEN))]
+        opened = TextChange(*box, " ")
+        ways += [[opened, *tags], [opened, *below, *tags], [opened]]
+    ways += ([*changes, *tags] for changes in _states(text, task, OPEN))
+    return _with_remarks(text, task, ways, OPEN)
 
 
+def _with_remarks(text: str, task: Task, ways: Ways, word: StateWord | None = None) -> Ways:
+    """The ways, then those that also cut what the words of the task say of its state.
+
+    With a ``word``, that is also written into the last such remark instead.
+    """
+    line = text[task.start : task.end]
+    if task.kind is TaskKind.ROW:
+        cells = row_edit(lines_in(text), task).cells
+    else:
+        cells = ((text_start(line), len(line)),)
+    remarks = [span for cell in cells for span in find_state_remarks(line, *cell)]
+    if not remarks:
+        return ways
+    cuts = [_cut(task, *span) for span in remarks]
+    more = [[*way, *cuts] for way in ways if not _overlap(way, cuts)]
+    ways = [*ways, *more, cuts, *([cut] for cut in cuts[:-1]), cuts[-1:]]
+    if word is not None:
+        *others, last = cuts
+        new = reword_remark(text[last.start : last.end], word)
+        ways.append([*others, TextChange(last.start, last.end, new)])
+    return ways
+
+
+def _overlap(changes: list[TextChange], others: list[TextChange]) -> bool:
+    return any(
+        one.start < other.end and other.start < one.end for one in changes for other in others
+    )
+
+
+_CLOSING_HASHES = re.compile(r"\s+#+\Z")
 _DONE_TAGS = re.compile(r"done|completed?", re.IGNORECASE)
 _BLOCKED_TAGS = re.compile(r"blocked(?:[ :\u2013\u2014-].*)?", re.IGNORECASE)
 _IN_TAG = str.maketrans("[]|", "()/")
@@ -131,7 +167,7 @@ def _tagged(text: str, task: Task, tag: str) -> Ways:
     if task.kind is TaskKind.ROW:
         return []
     if task.kind is TaskKind.HEADING:
-        end = task.start + len(line.rstrip())
+        end = task.start + len(_CLOSING_HASHES.sub("", line.rstrip()))
         return [[TextChange(end, end, f" {tag}")]]
     at = text_start(line)
     gap = "" if line[at - 1].isspace() else " "

@@ -95,9 +95,14 @@ def has_ornament(heading: str) -> bool:
 
 
 def opening_remark(text: str) -> tuple[TaskState, int] | None:
-    """Find ``Done: …`` at the beginning of an item: the state, and where its text begins."""
+    """Find ``Done: …`` at the beginning of an item: the state, and where its text begins.
+
+    A colon in a tag or apart from it makes none: ``[BLOCKED: no key] Parse``, ``[DONE] :1``.
+    """
     found = _OPENING.match(text)
     if found is None or not _is_only_words(found[1]):
+        return None
+    if found[1][0] in "([" and _IN_BRACKETS.fullmatch(found[1]) is None:
         return None
     state = read_state(found[1])
     return None if state is None or state is TaskState.TODO else (state, found.end())
@@ -374,6 +379,7 @@ _BOLD_AT_END = re.compile(r"\s*(?<=\s)\*\*([^\s*][^*]{0,22})\*\*\s*\Z")
 _BOLD_THEN_SIGN = re.compile(rf"(\*\*[^*]+\*\*)[\s:\u2013\u2014-]*{_SIGN.pattern}(?=\s)")
 _BOLD_THEN_WORD = re.compile(r"(\*\*[^*]+\*\*)\s*[*_]{0,3}\(([^(),;:\u2013\u2014]{2,30})[,;:)]")
 _OPENING = re.compile(r"[*_]{0,3}([^\s*_:：][^:：]{1,24})[:：]\s*(?=\S)")  # noqa: RUF001
+_IN_BRACKETS = re.compile(r"\[[^\[\]]+\]|\([^()]+\)")
 _DONE_BEHIND = re.compile(r"[^未没部分]已(?:完成|实现|修复|解决|上线|实施|关闭)\Z")
 _PARTS = re.compile(r"[,;，、]")  # noqa: RUF001
 _LONGEST_PART = 16

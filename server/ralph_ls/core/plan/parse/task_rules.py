@@ -370,11 +370,16 @@ def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
     if (begun := opening_remark(item.text)) is not None:
         bold = "**" if item.text.startswith("**") else ""
         return item.written_state or begun[0], bold + item.text[begun[1] :]
-    if remark is not None and not item.text.endswith("]") and not item.text.startswith("~~"):
-        is_next = remark.state is TaskState.TODO and item.section.is_begun
-        state = None if is_next else remark.state
-        return item.written_state or state, without_half_bold(item.text[: remark.start])
-    return item.written_state, item.text
+    if remark is None or not _is_remark(item.text, remark.start):
+        return item.written_state, item.text
+    is_next = remark.state is TaskState.TODO and item.section.is_begun
+    state = None if is_next else remark.state
+    return item.written_state or state, without_half_bold(item.text[: remark.start])
+
+
+def _is_remark(text: str, start: int) -> bool:
+    """Whether what a title ends with is a remark, and no tag: in ``[DONE] !`` it is one."""
+    return not (text.endswith("]") or text.startswith("~~") or (not start and opens_with_tag(text)))
 
 
 def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ralph_ls.core.plan.formats.dispatch import operations_of, parse_plan, plan_edit, waiting_tasks
 from ralph_ls.core.plan.formats.plan_folder import join_files
@@ -63,6 +65,40 @@ def test_the_next_task_of_a_sample_is_the_one_that_is_ready(kind: PlanKind) -> N
     assert (seen.state, seen.blocked_by) == (TaskState.BLOCKED, "no licence")
     opened = plan_edit(kind, TaskEdit.UNBLOCK, task.id)(blocked)
     assert operations.parse(opened, ReadOptions()).plan.by_id()[task.id].state is TaskState.TODO
+
+
+PIECES = (
+    "a", "Parse it", "!", "?", "-", "…", ":", "::", ":1", "1", "1.", "1)", "#", ">", "*", "+", "~",
+    "`", "_", "[", "]", "(", ")", "{}", "<b>", "[link](url)", "US-1:", "http://x", "é", "中文", ".",
+    ";", "^", "=", "&", "$", "%", "@", "'", "[x]", "[DONE]", "done", "(done)", "x", "TODO", "✅",
+    "|",    "blocked", "2026-01-01", "(A)", "key:val", "+p", "@c", "null", "true",
+)  # fmt: skip
+pieces = st.lists(st.sampled_from(PIECES), min_size=1, max_size=3)
+ODD_KINDS = [kind for kind in STRUCTURED if kind not in {PlanKind.BMAD, PlanKind.BACKLOG}]
+
+
+@pytest.mark.parametrize("kind", ODD_KINDS)
+@given(words=pieces.map(" ".join) | pieces.map("".join))
+def test_whatever_a_title_is_its_task_is_edited(kind: PlanKind, words: str) -> None:
+    text = sample(kind)[1].replace(NEXT[kind], words, 1)
+    operations = operations_of(kind)
+    assert operations.text is not None
+    known = operations.parse(text, ReadOptions()).plan.tasks
+    before = operations.parse(sample(kind)[1], ReadOptions()).plan.tasks
+    task = next(one for one, old in zip(known, before, strict=True) if old.title == NEXT[kind])
+    if task.state is not TaskState.TODO:
+        return
+    blocked = plan_edit(kind, TaskEdit.BLOCK, task.id, reason="no licence")(text)
+    done = operations.text.with_state(text, task.id, TaskState.DONE, "", "2026-01-31")
+    for edited, state in (
+        (blocked, TaskState.BLOCKED),
+        (plan_edit(kind, TaskEdit.UNBLOCK, task.id)(blocked), TaskState.TODO),
+        (done, TaskState.DONE),
+        (operations.retry(task.id)(done), TaskState.TODO),
+        (operations.text.with_note(text, task.id, "A note"), TaskState.TODO),
+    ):
+        now = operations.parse(edited, ReadOptions()).plan.by_id()[task.id]
+        assert (now.title, now.state) == (task.title, state)
 
 
 def test_what_tasks_wait_for_is_known_of_every_text_but_that_of_others() -> None:
