@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.protocol.config.config import Config
-from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError
+from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError, WorkspaceMissing
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
 from ralph_ls.store.run.state_index import find_state
 
@@ -55,7 +55,7 @@ class CommandWorktree:
             return (self.worktree.root / ".beads").is_dir()
         if config.paths.plan == MIRROR:
             return True
-        return self._find_plan(config) is not None
+        return _find_plan(self.worktree.root, config) is not None
 
     def require_plan(self, command: str = "ralph run --plan") -> PlanLocation:
         """The plan that a living run works on, else the one that ``ralph run`` would take.
@@ -79,14 +79,14 @@ class CommandWorktree:
             return find_plan_location(found.state.plan, config, os.environ)
         if profile_of(config.profile).plan_kind is PlanKind.BEADS:
             return find_plan_location(BD, config, os.environ)
-        plan = self._find_plan(config)
+        plan = _find_plan(self.worktree.root, config)
         if plan is None and config.paths.plan == MIRROR:
             raise PlanMissing(
                 "the issues on GitHub were not read yet; read them: ralph plan github, or work on "
                 "them: ralph run"
             )
         if plan is None:
-            self._require_choice(command)
+            _require_choice(self.worktree.root, command)
             from ralph_ls.store.project.detection import how_to_begin
 
             root, names = self.worktree.root, ", ".join(_plan_names(config))
@@ -94,34 +94,60 @@ class CommandWorktree:
             raise PlanMissing(f"no plan in {root}; looked for {names}{how_to_begin(root, advice)}")
         return find_plan_location(plan, config, os.environ)
 
-    def _require_choice(self, command: str) -> None:
-        """Raise ``PlanMissing`` where several plans are here and none was chosen."""
-        from ralph_ls.store.project.config_file import load_settings
-        from ralph_ls.store.project.plan_choice import several_plans
-
-        try:
-            plans = load_settings(self.worktree.root, os.environ, {}).plans
-        except RalphError:
-            return
-        if len(plans) > 1:
-            raise PlanMissing(several_plans(plans, command))
-
-    def _find_plan(self, config: Config) -> str | None:
-        names = _plan_names(config)
-        files = [self.worktree.root / name for name in names]
-        found = [name for name, file in zip(names, files, strict=True) if file.is_file()]
-        # What is there and no file: reading it says what it is.
-        found += [name for name, file in zip(names, files, strict=True) if file.exists()]
-        return found[0] if found else None
-
     def _settings(self) -> Config:
-        from ralph_ls.store.project.config_file import load_settings
+        return _settings_of(self.worktree.root)
 
-        try:
-            return load_settings(self.worktree.root, os.environ, {}).config
-        except RalphError:
-            # What is wrong with the settings is for ``run`` to say, by file and line.
-            return Config()
+
+def plan_outside(folder: Path, reason: WorkspaceMissing) -> PlanLocation:
+    """The plan in a folder that is in no work tree; only viewers that write nothing may read it.
+
+    Raises ``reason``, with the files that may be a plan, where there is none, and ``PlanMissing``
+    where there are several.
+    """
+    from ralph_ls.core.loop.profiles import profile_of
+    from ralph_ls.core.plan.formats.registry import format_of
+    from ralph_ls.store.project.detection import name_likely_plans
+    from ralph_ls.store.project.plan_file import find_plan_location
+
+    config = _settings_of(folder)
+    is_text = format_of(profile_of(config.profile).plan_kind).is_text
+    plan = _find_plan(folder, config) if is_text else None
+    if plan is None:
+        _require_choice(folder, "ralph plan")
+        raise WorkspaceMissing(f"{reason.message}{name_likely_plans(folder)}")
+    return find_plan_location(plan, config, os.environ)
+
+
+def _require_choice(root: Path, command: str) -> None:
+    """Raise ``PlanMissing`` where several plans are here and none was chosen."""
+    from ralph_ls.store.project.config_file import load_settings
+    from ralph_ls.store.project.plan_choice import several_plans
+
+    try:
+        plans = load_settings(root, os.environ, {}).plans
+    except RalphError:
+        return
+    if len(plans) > 1:
+        raise PlanMissing(several_plans(plans, command))
+
+
+def _find_plan(root: Path, config: Config) -> str | None:
+    names = _plan_names(config)
+    files = [root / name for name in names]
+    found = [name for name, file in zip(names, files, strict=True) if file.is_file()]
+    # What is there and no file: reading it says what it is.
+    found += [name for name, file in zip(names, files, strict=True) if file.exists()]
+    return found[0] if found else None
+
+
+def _settings_of(root: Path) -> Config:
+    from ralph_ls.store.project.config_file import load_settings
+
+    try:
+        return load_settings(root, os.environ, {}).config
+    except RalphError:
+        # What is wrong with the settings is for ``run`` to say, by file and line.
+        return Config()
 
 
 def _plan_names(config: Config) -> tuple[str, ...]:

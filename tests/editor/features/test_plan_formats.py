@@ -107,6 +107,15 @@ def test_its_files_are_known_wherever_the_loop_works(kind: PlanKind, tmp_path: P
     assert kind_of(tmp_path / "README.md", paths, folders) is None
 
 
+def test_a_file_of_another_program_is_no_plan(tmp_path: Path) -> None:
+    git = tmp_path / ".git"
+    folders = loop_folders(Worktree(root=tmp_path, git_dir=git, common_dir=git), {})
+    todo = tmp_path / "todo.txt"
+    for text, kind in [("Notes:\nNo pricing. No fluff.\n", None), ("Buy milk\n", FileKind.PLAN)]:
+        todo.write_text(text, encoding="utf-8")
+        assert kind_of(todo, find_loop_paths(folders), folders) is kind
+
+
 def test_the_current_tag_of_task_master_is_the_plan(tmp_path: Path) -> None:
     tasks = tmp_path / ".taskmaster/tasks/tasks.json"
     tasks.parent.mkdir(parents=True)

@@ -279,3 +279,90 @@ def test_a_folder_of_tasks_is_one_plan(ralph: Ralph, shop: Path) -> None:
     text = (shop / path).read_text(encoding="utf-8")
     assert "status: To Do" in text
     assert json.loads(ralph(shop, "plan", path, "--json").out)["tasks"][0]["id"] == "TASK-1"
+
+
+PROSE = "Notes on the shop:\n\nNo pricing yet. No fluff.\nasset\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("todo.txt", PROSE),
+        ("tasks/tasks.json", '{"tasks": [{"id": "T1", "name": "Case", "expected": {}}]}'),
+    ],
+)
+def test_a_file_that_is_no_plan_is_taken_by_no_command(
+    ralph: Ralph, shop: Path, path: str, text: str
+) -> None:
+    write(shop, path, text)
+    for verb in (
+        ["plan"],
+        ["plan", "--all"],
+        ["run", "--dry-run"],
+        ["init", "--from-existing", "--yes"],
+    ):
+        said = ralph(shop, *verb)
+        assert (said.code != 0, said.out) == (True, ""), verb
+    assert "there is no plan in" in ralph(shop, "doctor").out
+    named = ralph(shop, "plan", path).out.splitlines()
+    assert named[0].startswith(f"{path} is not read: ")
+    assert len(named) == 2
+    assert f"{path}, " in ralph(shop, "run", "--dry-run", "--plan", path).err
+
+
+def test_a_short_list_is_a_todo_txt(ralph: Ralph, shop: Path) -> None:
+    write(shop, "todo.txt", "Buy milk\nCall the bank\n")
+    first, *_, last = ralph(shop, "plan").out.splitlines()
+    assert first == "0 of 2 tasks done. Next: Buy milk"
+    assert "2 lines are read as tasks, and none has a mark such as: (A)" in last
+
+
+def test_a_problem_of_every_story_is_shown_once(ralph: Ralph, shop: Path) -> None:
+    stories = [{"id": f"US-{nth}", "title": f"Story {nth}", "passes": True} for nth in range(5)]
+    write(shop, "prd.json", json.dumps({"branchName": "", "userStories": stories}, indent=1))
+    (line,) = [one for one in ralph(shop, "plan").out.splitlines() if "unreviewed" in one]
+    assert line.endswith("only a review may pass it (5 like this, on lines 7, 12, 17, 22, 27)")
+
+
+class TestOutsideARepository:
+    """A plan can be read anywhere."""
+
+    def test_the_plan_of_the_folder_is_shown(self, ralph: Ralph, tmp_path: Path) -> None:
+        write(tmp_path, "fix_plan.md", "- [ ] Log in\n")
+        assert "Next: Log in" in ralph(tmp_path, "plan").out
+        assert [one["title"] for one in ralph(tmp_path, "plan", "--json").json["tasks"]] == [
+            "Log in"
+        ]
+        assert ralph(tmp_path, "plan", "--all").out == (
+            "  fix_plan.md  0/1 tasks done    Markdown  fix_plan.md\n"
+        )
+
+    @pytest.mark.parametrize("given", [["TODO.md"], ["--plan", "TODO.md"], ["a/../TODO.md"]])
+    def test_a_file_that_is_named_is_shown(
+        self, ralph: Ralph, tmp_path: Path, given: list[str]
+    ) -> None:
+        write(tmp_path, "TODO.md", "- [ ] Log in\n")
+        write(tmp_path, "a/b.md", "")
+        assert "Next: Log in" in ralph(tmp_path, "plan", *given).out
+
+    def test_the_only_plan_of_a_tool_is_shown(self, ralph: Ralph, tmp_path: Path) -> None:
+        write(tmp_path, B, "- [ ] T001 Log out\n")
+        assert "T001 Log out" in ralph(tmp_path, "plan").out
+        write(tmp_path, A, "- [ ] T001 Log in\n")
+        assert "several plans are here: 001-login" in ralph(tmp_path, "plan").err
+
+    def test_files_that_may_be_one_are_named(self, ralph: Ralph, tmp_path: Path) -> None:
+        write(tmp_path, "server/PLAN.md", "- [ ] Log in\n")
+        for verb in (["plan"], ["plan", "--all"]):
+            said = ralph(tmp_path, *verb)
+            assert (said.code, said.out) == (5, "")
+            assert "is not in a git work tree" in said.err
+            assert (
+                "; server/PLAN.md may be one: check it with ralph plan server/PLAN.md" in said.err
+            )
+
+    def test_a_profile_without_a_file_has_none(
+        self, ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("RALPH_PROFILE", "beads")
+        assert "is not in a git work tree" in ralph(tmp_path, "plan").err

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from ralph_ls.cli.context import current_worktree
+from ralph_ls.cli.context import current_worktree, plan_outside
 from ralph_ls.cli.flags import Json, profile_named
 from ralph_ls.cli.output import emit_document, print_error, print_text
 from ralph_ls.cli.parameters import argument, flag, option
@@ -31,13 +31,19 @@ from ralph_ls.core.loop.rules.gate import (
     missing_signal,
 )
 from ralph_ls.core.loop.rules.retention import pruned_words
-from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan, waiting_tasks
+from ralph_ls.core.plan.formats.dispatch import (
+    check_plan,
+    operations_of,
+    parse_plan,
+    waiting_tasks,
+)
 from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
 from ralph_ls.core.plan.formats.plan_format import PlanStorage
 from ralph_ls.core.plan.formats.registry import format_of, format_of_file
 from ralph_ls.core.plan.formats.stories.story_file import ParsedStories
 from ralph_ls.core.plan.formats.stories.tasks import choose_story
 from ralph_ls.core.plan.lint.checks import plan_problems
+from ralph_ls.core.plan.lint.remarks import group_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
 from ralph_ls.core.plan.parse.titles import is_explicit_id
 from ralph_ls.core.plan.queries import count_tasks, next_task
@@ -51,7 +57,13 @@ from ralph_ls.engine.plan.plan_file import require_utf8
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.agent_catalog import CATALOG, Adapter, Dialect
 from ralph_ls.protocol.config.config import Config, GateRule, OptionalTasks, ProfileName
-from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable, UsageError
+from ralph_ls.protocol.errors import (
+    PlanMissing,
+    RalphError,
+    StateUnusable,
+    UsageError,
+    WorkspaceMissing,
+)
 from ralph_ls.protocol.run.values import PlanCountsView
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.protocol.verb_output import PlanTasks, ReadOutput
@@ -110,7 +122,7 @@ def show_plan(
     config = _plan_settings()
     named = file or plan
     if named is None:
-        place = current_worktree().require_plan("ralph plan")
+        place = _plan_here()
         text = _plan_text(place)
     elif (queue := _queue(named)) is not None:
         place, text = queue
@@ -128,7 +140,9 @@ def show_plan(
     if as_json:
         emit_document(PlanTasks.model_validate(plan_to_json(parsed)))
     else:
-        print_text(_summary(parsed, text, place.kind, config))
+        broken = "" if parsed.plan.tasks else _why_broken(text, place.kind)
+        summary = _summary(parsed, text, place.kind, config)
+        print_text(f"{_shown(place)} is not read: {broken}" if broken else summary)
         _show_plan(parsed)
 
 
@@ -195,10 +209,7 @@ def _config_for(profile: str | None) -> tuple[Config, bool]:
     """
     if profile is not None:
         profile_named(profile)
-    try:
-        root = current_worktree().worktree.root
-    except RalphError:
-        root = Path.cwd()
+    root = _root()
     overrides = {} if profile is None else {"profile": profile}
     try:
         settings = load_settings(root, os.environ, overrides)
@@ -223,16 +234,38 @@ def _dialect_of(agent: str, config: Config) -> Dialect:
     return Dialect.TEXT if known is None else known.dialect
 
 
+def _root() -> Path:
+    """The work tree, else the folder here: a plan can be read anywhere."""
+    try:
+        return current_worktree().worktree.root
+    except RalphError:
+        return Path.cwd()
+
+
+def _plan_here() -> PlanLocation:
+    """The plan that ``ralph run`` would take; outside a work tree, the one of the folder here."""
+    try:
+        worktree = current_worktree()
+    except WorkspaceMissing as error:
+        return plan_outside(Path.cwd(), error)
+    return worktree.require_plan("ralph plan")
+
+
+def _shown(place: PlanLocation) -> str:
+    path = _root() / place.path
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else place.path
+
+
 def _plan_text(place: PlanLocation) -> str:
     is_named = Path(place.path).is_absolute()
-    root = Path("/") if is_named else current_worktree().worktree.root
+    root = Path("/") if is_named else _root()
     path = root / place.path
     is_one = format_of(place.kind).storage is PlanStorage.FOLDER
     if is_named and path.is_dir() and not is_one:
         raise PlanMissing(why_no_plan(_root(), os.path.relpath(path, _root())))
     if path.is_dir() or not (is_named or path.is_file()):
         return text_of_plan(root, place)
-    shown = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else place.path
+    shown = _shown(place)
     data = read_plan_file(path)
     if data is None:
         raise PlanMissing(why_no_plan(_root(), shown))
@@ -245,8 +278,7 @@ def _named_plan(named: str, config: Config) -> PlanLocation:
 
     Its place in the repository says what it is written in, then its ending.
     """
-    kind = profile_of(config.profile).plan_kind
-    root = _root()
+    kind, root = profile_of(config.profile).plan_kind, _root()
     path, tag = Path(named).absolute(), ""
     if path.is_dir() or not path.exists():
         # From a folder inside, a path that the shell completed.
@@ -258,14 +290,6 @@ def _named_plan(named: str, config: Config) -> PlanLocation:
     place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
     tag = tag or current_tag_of(root, place)
     return PlanLocation(path=str(path), kind=format_of_file(place, kind).name, tag=tag)
-
-
-def _root() -> Path:
-    """The work tree, or the folder outside of any."""
-    try:
-        return current_worktree().worktree.root
-    except RalphError:
-        return Path.cwd()
 
 
 def _queue(named: str) -> tuple[PlanLocation, str] | None:
@@ -294,9 +318,9 @@ def _queue(named: str) -> tuple[PlanLocation, str] | None:
 
 
 def _plan_settings() -> Config:
-    """The settings of this work tree, where there is one that can be read."""
+    """The settings here, where they can be read; outside a work tree those of the folder."""
     try:
-        return load_settings(current_worktree().worktree.root, os.environ, {}).config
+        return load_settings(_root(), os.environ, {}).config
     except RalphError:
         return Config(optional_sections=OPTIONAL_SECTIONS)
 
@@ -306,6 +330,12 @@ def _with_checks(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) 
     found = plan_problems(check_plan(parsed, text, kind, marker=config.gate.marker))
     problems = sorted((*parsed.problems, *found), key=lambda problem: problem.line)
     return dataclasses.replace(parsed, problems=tuple(problems))
+
+
+def _why_broken(text: str, kind: PlanKind) -> str:
+    """Why nothing of the text is read; empty where its format finds it in order."""
+    structured = operations_of(kind).text
+    return "" if structured is None else structured.why_broken(text)
 
 
 SHOWN_TITLE = 60
@@ -358,7 +388,7 @@ def _show_plan(parsed: ParsedPlan) -> None:
         blocked = f"  (blocked by: {task.blocked_by})" if task.blocked_by else ""
         shown = f"{STATE_MARKS[task.state]} {task.title}  [{task.id}]"
         print_text(f"{indent}{shown}{optional}{blocked}")
-    for problem in parsed.problems:
+    for _, problem in group_problems(parsed.problems):
         print_text(f"line {problem.line}: {problem.code}: {problem.message}")
 
 

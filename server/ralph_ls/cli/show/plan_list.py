@@ -13,30 +13,42 @@ from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.formats.github.format import MIRROR
 from ralph_ls.core.plan.formats.registry import FORMATS
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.protocol.errors import PlanMissing, RalphError
+from ralph_ls.protocol.errors import PlanMissing, RalphError, WorkspaceMissing
 from ralph_ls.protocol.lsp.setup import FoundPlan, PlansResult
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.detection import DetectedPlan, how_to_begin
+from ralph_ls.store.project.detection import DetectedPlan, how_to_begin, name_likely_plans
 from ralph_ls.store.project.plan_choice import all_plans, progress_of, short_name
 from ralph_ls.store.project.plan_file import PlanLocation
 
 
 def list_plans(*, as_json: bool) -> None:
     """Show every plan that is here, the one that ``ralph run`` takes with an arrow."""
-    place = current_worktree()
-    root = place.worktree.root
+    place, reason = _worktree_here()
+    root = Path.cwd() if place is None else place.worktree.root
     found = [*_own_plans(root), *all_plans(root)]
     if not any(one.path == MIRROR for one in found):
         found += _unread_queue(root)
+    if not found and reason is not None:
+        raise WorkspaceMissing(f"{reason.message}{name_likely_plans(root)}")
     if not found:
         raise PlanMissing(f"no plan in {root}{how_to_begin(root, 'create one: ralph init')}")
-    chosen = _chosen(place)
+    chosen = None if place is None else _chosen(place)
     rows = [(one, *progress_of(root, one)) for one in found]
     if as_json:
         plans = tuple(_row(*row, is_chosen=_is_at(chosen, row[0])) for row in rows)
         emit_document(PlansResult(plans=plans))
         return
     _show(root, rows, chosen)
+    if place is not None:
+        _show_choice(rows, chosen)
+
+
+def _worktree_here() -> tuple[CommandWorktree | None, WorkspaceMissing | None]:
+    """The work tree, or why there is none: plans can be listed in any folder."""
+    try:
+        return current_worktree(), None
+    except WorkspaceMissing as error:
+        return None, error
 
 
 def _show(
@@ -52,11 +64,16 @@ def _show(
         print_text(
             f"{mark} {one.name:{width}}  {words:16}  {FORMATS[one.kind].title}  {one.address}"
         )
+
+
+def _show_choice(
+    rows: Sequence[tuple[DetectedPlan, int, int]], chosen: PlanLocation | None
+) -> None:
+    """Name one of the others, with open tasks if there is any such."""
     others = [row for row in rows if not _is_at(chosen, row[0])]
-    # One with open tasks, if there is any.
     other = next((row for row in others if row[1] < row[2]), next(iter(others), None))
     if other is not None:
-        name = shlex.quote(short_name(found, other[0]))
+        name = shlex.quote(short_name([one for one, _, _ in rows], other[0]))
         print_text(f"\nChoose one: ralph run --plan {name}")
 
 

@@ -271,12 +271,11 @@ def is_config(uri: str) -> bool:
 
 def _is_main(root: Path, path: Path | None, main: Path | None) -> bool:
     """Whether a file is the plan of the loop; a tool's plan is none before a run works on it."""
-    from ralph_ls.core.plan.formats.registry import FORMATS, is_at
+    from ralph_ls.store.project.detection import is_of_tool
 
     if path is None or path == main:
         return True
     real = os.path.realpath(path)
     if main is not None:
         return real == os.path.realpath(main)
-    name = path_in(root, Path(real))
-    return not any(is_at(name, one) for one in FORMATS.values() if one.files)
+    return not is_of_tool(root, path_in(root, Path(real)))

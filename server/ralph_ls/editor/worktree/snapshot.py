@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES, Profile
-from ralph_ls.core.plan.formats.registry import FORMATS, format_of, is_at
+from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind
 from ralph_ls.core.views.model.document_context import DocumentContext, FileKind
 from ralph_ls.core.views.model.history import History
@@ -30,6 +30,7 @@ from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.files import names_in
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree, state_root
 from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.detection import is_of_tool
 from ralph_ls.store.run.state_index import find_state
 
 
@@ -243,8 +244,7 @@ def kind_of(path: Path, paths: LoopPaths, folders: LoopFolders) -> FileKind | No
     if relative.as_posix() in paths.plan_names:
         return FileKind.PLAN
     further = any(pattern and relative.match(pattern) for pattern in folders.plan_files)
-    is_of_tool = any(is_at(relative.as_posix(), one) for one in FORMATS.values() if one.files)
-    return FileKind.PLAN if further or is_of_tool else None
+    return FileKind.PLAN if further or is_of_tool(root, relative.as_posix()) else None
 
 
 def signature_of(path: Path) -> FileSignature | None:

@@ -1,27 +1,33 @@
 """Detection: the profile and the plans that a repository has, and the specifications in it.
 
 Only names are checked, never contents, so detection takes a few system calls
-(docs/rules.md#profiles). The signs of a profile are the profile's own data, the places of a plan
-those of its format. The loop and the editor both find specifications here, so that they agree.
+(docs/rules.md#profiles). The exceptions are the places of a format where other programs have files
+too, such as ``tasks/tasks.json``: there the text decides. The signs of a profile are the profile's
+own data, the places of a plan those of its format. The loop and the editor both find specifications
+here, so that they agree.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
-from ralph_ls.core.plan.formats.registry import FORMATS, plan_name
+from ralph_ls.core.plan.formats.registry import FORMATS, is_at, plan_name
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.specs import ARCHIVE, FOLDER, is_spec
 from ralph_ls.protocol.config.config import ProfileName
-from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store.files import names_in
+from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.store.files import names_in, resolve_inside
+from ralph_ls.store.project.plan_folder import read_plan_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,18 +93,50 @@ def detect_plans(root: Path) -> tuple[DetectedPlan, ...]:
 
 
 def likely_plans(root: Path) -> tuple[str, ...]:
-    """The files that are probably plans by their names; no run takes one that is not named."""
-    found = []
-    for folder in ("", "docs", "doc"):
-        try:
-            names = names_in(root / folder)
-        except StateUnusable:
-            continue
-        paths = (
-            f"{folder}/{name}" if folder else name for name in names if _LIKELY.fullmatch(name)
-        )
-        found += [path for path in paths if (root / path).is_file()]
+    """The files that are probably plans by their names; no run takes one that is not named.
+
+    Without one in the root or its ``docs``, those one folder below the root, of which the first
+    hundred are looked into.
+    """
+    found = [one for folder in ("", "docs", "doc") for one in _likely_in(root, folder)]
+    if not found:
+        folders = (name for name in _names_in(root) if _is_own_folder(root, name))
+        some = islice(folders, _MOST_FOLDERS)
+        found = [one for folder in some for one in _likely_in(root, folder)]
     return tuple(found)
+
+
+def _likely_in(root: Path, folder: str) -> list[str]:
+    known = _ANY_MARKDOWN if folder.casefold() in _PLAN_FOLDERS else _LIKELY
+    names = [one for one in _names_in(root / folder) if known.fullmatch(one) and one.isprintable()]
+    paths = (f"{folder}/{name}" if folder else name for name in names)
+    return [path for path in paths if _is_file(root / path)]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _names_in(folder: Path) -> list[str]:
+    """The names in a folder; none where it cannot be listed or has too many."""
+    try:
+        return names_in(folder, _MOST_LISTED)
+    except StateUnusable:
+        return []
+
+
+def _is_own_folder(root: Path, name: str) -> bool:
+    """Whether people write plans there: no link, and nothing that a tool fills."""
+    is_shown = not name.startswith(".") or name in _HIDDEN_WITH_PLANS
+    if not is_shown or name.casefold() in _FILLED_BY_TOOLS or not name.isprintable():
+        return False
+    try:
+        return (root / name).is_dir() and not (root / name).is_symlink()
+    except OSError:
+        return False
 
 
 def how_to_begin(root: Path, otherwise: str) -> str:
@@ -106,15 +144,23 @@ def how_to_begin(root: Path, otherwise: str) -> str:
 
     ``otherwise`` is what to do where no other tool is to write it.
     """
-    otherwise = why_of_tool(root) or otherwise
+    return f"; {why_of_tool(root) or otherwise}{name_likely_plans(root)}"
+
+
+def name_likely_plans(root: Path) -> str:
+    """The files that may be a plan, as the end of a message; empty without any.
+
+    Without any, also why a file with the name of a plan is none.
+    """
     found = likely_plans(root)
     if not found:
-        return f"; {otherwise}"
+        return "".join(f"; {path} is no plan: {why}" for path, why in foreign_plans(root))
     named = ", ".join(found[:_MOST_NAMED])
     more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    first = shlex.quote(found[0])
     return (
-        f"; {otherwise}; {named}{more} may be one: check it with ralph plan {found[0]}, then work "
-        f"on it with ralph run --plan {found[0]}"
+        f"; {named}{more} may be one: check it with ralph plan {first}, then work on it with "
+        f"ralph run --plan {first}"
     )
 
 
@@ -123,6 +169,18 @@ _LIKELY = re.compile(
     r"|(?:to-?dos?|tasks?|task[-_]?list|road-?map|backlog|milestones)\.md",
     re.IGNORECASE,
 )
+_ANY_MARKDOWN = re.compile(r"(?!(?:readme|index|template)\.).+\.md", re.IGNORECASE)
+_PLAN_FOLDERS = frozenset({"plan", "plans"})
+"""Folders where every Markdown file may be a plan."""
+_HIDDEN_WITH_PLANS = frozenset(
+    {".agents", ".ai", ".claude", ".codex", ".cursor", ".github", ".plans"}
+)
+_FILLED_BY_TOOLS = frozenset(
+    {"node_modules", "vendor", "third_party", "venv", "env", "dist", "build", "out", "target"}
+)
+_MOST_FOLDERS = 100
+_MOST_LISTED = 5000
+"""Entries of a folder that is looked into."""
 _MOST_NAMED = 3
 
 
@@ -132,8 +190,51 @@ def detect_formats(root: Path) -> tuple[PlanFormat, ...]:
         known
         for known in FORMATS.values()
         if known.storage is not PlanStorage.MIRROR
-        and any(True for shown in (*known.shows, *known.files) for _ in expand(root, shown))
+        and (
+            any(True for shown in known.shows for _ in expand(root, shown))
+            or any(True for pattern in known.files for _ in _paths_like(root, pattern, known))
+        )
     )
+
+
+def is_of_tool(root: Path, path: str) -> bool:
+    """Whether a file of the repository is a plan of another tool, or a part of one."""
+    return any(
+        is_at(path, known) and not (path in known.shared and _why_foreign(root, path, known))
+        for known in FORMATS.values()
+        if known.files
+    )
+
+
+def foreign_plans(root: Path) -> tuple[tuple[str, str], ...]:
+    """The files in the root that are no plan in spite of their names: the path and the reason."""
+    return tuple(
+        (path, why)
+        for known in FORMATS.values()
+        for path in known.shared
+        if "/" not in path and _is_there(root / path) and (why := _why_foreign(root, path, known))
+    )
+
+
+def _paths_like(root: Path, pattern: str, known: PlanFormat) -> Iterator[str]:
+    """The paths of a format that a pattern names, without those of other programs."""
+    for path in expand(root, pattern, known.not_in):
+        if not (path in known.shared and _why_foreign(root, path, known)):
+            yield path
+
+
+def _why_foreign(root: Path, path: str, known: PlanFormat) -> str:
+    """Why a file is no plan of the format; one that cannot be read is, so that it is reported."""
+    try:
+        data = read_plan_file(resolve_inside(root, path))
+    except RalphError:
+        return ""
+    return _why_foreign_text((data or b"").decode("utf-8", errors="replace"), known.name)
+
+
+@lru_cache(maxsize=8)
+def _why_foreign_text(text: str, kind: PlanKind) -> str:
+    return FORMATS[kind].load().why_foreign(text)
 
 
 def why_of_tool(root: Path) -> str:
@@ -192,7 +293,7 @@ def _names_like(folder: Path, pattern: str, not_in: tuple[str, ...]) -> list[str
 def _plans_of(root: Path, known: PlanFormat) -> Iterator[str]:
     """Every plan of a format; of several fixed places the first."""
     for pattern in known.files:
-        found = list(expand(root, pattern, known.not_in))
+        found = list(_paths_like(root, pattern, known))
         yield from found
         if found and "*" not in pattern:
             return

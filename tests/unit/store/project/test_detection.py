@@ -9,10 +9,13 @@ from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.values import Origin
 from ralph_ls.store.project.config_file import PreviousChoice, load_settings, require_one_profile
 from ralph_ls.store.project.detection import (
+    detect_formats,
     detect_plans,
     detect_profiles,
     how_to_begin,
+    is_of_tool,
     likely_plans,
+    name_likely_plans,
 )
 
 NOTES = "scripts/ralph/progress.txt"
@@ -80,6 +83,38 @@ class TestLikelyPlans:
             "TODO.md",
             "docs/Implementation-Plan.md",
             "doc/ROADMAP.md",
+        )
+
+    def test_without_one_in_the_root_those_one_folder_below_it(self, tmp_path: Path) -> None:
+        put(
+            tmp_path, "server/IMPLEMENTATION_PLAN.md", ".claude/plan.md", "frontend/src/TODO.md",
+            "plans/login.md", "plans/README.md", "plans/a.txt", "backend/notes.md",
+            "node_modules/TODO.md", ".git/TODO.md", "Vendor/TODO.md", "a\x1bb/TODO.md",
+        )  # fmt: skip
+        (tmp_path / "linked").symlink_to("server")
+        assert likely_plans(tmp_path) == (
+            ".claude/plan.md",
+            "plans/login.md",
+            "server/IMPLEMENTATION_PLAN.md",
+        )
+        put(tmp_path, "docs/TODO.md")
+        assert likely_plans(tmp_path) == ("docs/TODO.md",)
+        assert likely_plans(tmp_path / "gone") == ()
+
+    def test_the_look_at_other_folders_is_bounded(self, tmp_path: Path) -> None:
+        put(tmp_path, *(f"{number:03}/TODO.md" for number in range(130)))
+        assert len(likely_plans(tmp_path)) == 100
+
+    def test_a_message_names_why_a_file_is_no_plan(self, tmp_path: Path) -> None:
+        write(tmp_path, "todo.txt", "# Plan\n- [ ] a\n")
+        write(tmp_path, "tasks/tasks.json", "[]")
+        assert name_likely_plans(tmp_path) == (
+            "; todo.txt is no plan: it is Markdown, and a todo.txt has one task a line; "
+            "name it TODO.md"
+        )
+        put(tmp_path, "my plans/", "my plans/TODO.md")
+        assert name_likely_plans(tmp_path).startswith(
+            "; my plans/TODO.md may be one: check it with ralph plan 'my plans/TODO.md', then"
         )
 
     def test_a_message_names_some_and_what_to_do(self, tmp_path: Path) -> None:
@@ -243,6 +278,38 @@ class TestPlansOfOtherTools:
             ("kiro", "login"),
             ("openspec", "x"),
         ]
+
+    @pytest.mark.parametrize(
+        ("path", "text", "is_plan"),
+        [
+            ("todo.txt", "Buy milk\n", True),
+            ("todo.txt", "(A) Call the bank\n", True),
+            ("todo.txt", "Notes:\nNo pricing. No fluff.\n", False),
+            ("todo.txt", "- Buy milk\n", False),
+            ("tasks/tasks.json", '[{"id": 1, "title": "a", "status": "todo"}]', True),
+            ("tasks/tasks.json", '{"tasks": [{"title": "a", "status": "done"', True),
+            ("tasks/tasks.json", '{"tasks": [{"id": "T1", "name": "Case"}]}', False),
+            ("tasks/tasks.json", '[{"id": 1, "title": "a"}]', False),
+            ("tasks/tasks.json", "", False),
+            (".taskmaster/tasks/tasks.json", '[{"id": 1, "title": "a"}]', True),
+        ],
+    )
+    def test_where_other_programs_have_files_the_text_decides(
+        self, tmp_path: Path, path: str, text: str, *, is_plan: bool
+    ) -> None:
+        write(tmp_path, path, text)
+        assert [one.path for one in detect_plans(tmp_path)] == [path] * is_plan
+        assert load_settings(tmp_path, {}, {}).config.paths.plan == (path if is_plan else None)
+        assert is_of_tool(tmp_path, path) is is_plan
+        names = {known.name.value for known in detect_formats(tmp_path)}
+        assert bool(names) is is_plan
+        put(tmp_path, "specs/a.md")
+        assert [one.profile for one in detect_profiles(tmp_path)] == ([] if is_plan else [SPEC])
+
+    def test_a_file_that_cannot_be_read_is_reported_by_its_reader(self, tmp_path: Path) -> None:
+        put(tmp_path, "todo.txt/")
+        assert [one.path for one in detect_plans(tmp_path)] == ["todo.txt"]
+        assert not is_of_tool(tmp_path, "src/main.py")
 
     def test_the_only_one_is_worked_on_with_cautious_settings(self, tmp_path: Path) -> None:
         write(tmp_path, A)

@@ -7,6 +7,7 @@ the user edits here, an edit raises RalphError with what to do instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 from ralph_ls.core.plan.diff.merge_lines import MergedPlan
@@ -22,7 +23,7 @@ from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.formats.text_operations import unfinished_needs
 from ralph_ls.core.plan.lint.checks import COMPLETION_MARKER
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
-from ralph_ls.core.plan.lint.remarks import LintRemark
+from ralph_ls.core.plan.lint.remarks import LintRemark, group_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
@@ -43,9 +44,18 @@ def parse_plan(
     skip_review: bool = False,
     tag: str | None = None,
 ) -> ParsedPlan:
-    """Parse a plan with its problems; never raises. The options are those of ``ReadOptions``."""
+    """Parse a plan with its problems; never raises. The options are those of ``ReadOptions``.
+
+    A problem that a structured plan has more than three times is one, with a count. Those of
+    Markdown stay apart, for each is fixed at its own line.
+    """
     options = ReadOptions(optional_sections=optional_sections, skip_review=skip_review, tag=tag)
-    return operations_of(kind).parse(text, options)
+    parsed = operations_of(kind).parse(text, options)
+    if format_of(kind).is_markdown or not parsed.problems:
+        return parsed
+    found = group_problems(parsed.problems)
+    spans = tuple(parsed.spans[index] for index, _ in found) if parsed.spans else ()
+    return replace(parsed, problems=tuple(one for _, one in found), spans=spans)
 
 
 def reparse_plan(

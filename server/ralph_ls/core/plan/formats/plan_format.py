@@ -132,6 +132,10 @@ class PlanOperations:
     """Reads only what differs again; None where the whole text is read."""
     text: TextOperations | None = None
     """Of a structured format."""
+    why_foreign: Callable[[str], str] = lambda _: ""
+    """Why a text at one of the format's ``shared`` places is another program's, in words that
+    follow its path; empty where it is such a plan.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +158,8 @@ class PlanFormat:
     """The pattern of the files in the folder of a plan in several files."""
     put_away: tuple[str, ...] = ()
     """Folders beside that folder, to which the tool moves tasks that are over."""
+    shared: tuple[str, ...] = ()
+    """Those of ``files`` where other programs have files, too: the text decides whose it is."""
     not_in: tuple[str, ...] = ()
     """Names that ``*`` does not match."""
     signs: tuple[str, ...] = ()

@@ -60,10 +60,12 @@ def structured_operations(
     text: TextOperations,
     parse: Callable[[str, ReadOptions], ParsedPlan] | None = None,
     check: Callable[[str], tuple[LintRemark, ...]] | None = None,
+    why_foreign: Callable[[str], str] | None = None,
 ) -> PlanOperations:
     """The operations on a structured plan; ``parse`` is that of a format with several in a file.
 
-    ``check`` gives remarks with quick fixes, beside the problems.
+    ``check`` gives remarks with quick fixes, beside the problems. ``why_foreign`` is that of
+    ``PlanOperations``; without it, any text that can be read is such a plan.
     """
     return PlanOperations(
         parse=parse or (lambda plan, _: text.parse_text(plan)),
@@ -74,6 +76,7 @@ def structured_operations(
         effects=partial(_effects, text),
         merge=partial(_merge, text),
         text=text,
+        why_foreign=why_foreign or text.why_broken,
     )
 
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.protocol.task_words import TaskState
+
+if TYPE_CHECKING:
+    from ralph_ls.protocol.plan import PlanProblem
 
 UNFINISHED = frozenset({TaskState.TODO, TaskState.IN_PROGRESS, TaskState.BLOCKED})
 """Of these tasks something is still to be done or decided; the rest is not checked."""
@@ -114,6 +118,30 @@ def display_title(title: str) -> str:
     return f"“{escape_surrogates(shown)}”"
 
 
+def group_problems(problems: Sequence[PlanProblem]) -> tuple[tuple[int, PlanProblem], ...]:
+    """The problems with their indices, by line; of more than three with one code only the first.
+
+    Its message then has their number and lines, so that one cause is one problem.
+    """
+    alike: dict[str, list[int]] = {}
+    for problem in problems:
+        alike.setdefault(problem.code, []).append(problem.line)
+    found: list[tuple[int, PlanProblem]] = []
+    for index, problem in enumerate(problems):
+        lines = alike[problem.code]
+        if len(lines) <= _MOST_ALIKE:
+            found.append((index, problem))
+        elif problem.code not in {one.code for _, one in found}:
+            shown = ", ".join(map(str, lines[:_MOST_LINES]))
+            more = len(lines) - _MOST_LINES
+            rest = f" and {more} more" if more > 0 else ""
+            message = f"{problem.message} ({len(lines)} like this, on lines {shown}{rest})"
+            found.append((index, problem.model_copy(update={"message": message})))
+    return tuple(found)
+
+
+_MOST_ALIKE = 3
+_MOST_LINES = 8
 _MOST_NAMES = 3
 
 

@@ -18,7 +18,12 @@ from enum import Enum, auto
 from typing import NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
-from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.headings import (
+    HeadingClass,
+    HeadingSection,
+    SectionKind,
+    names_change,
+)
 from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, STATUS_LABELS, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_state, may_be_task
@@ -307,6 +312,8 @@ def _class_without_name(heading: PlanItemDraft) -> HeadingClass:
         return HeadingClass.STATED_COUNTED if is_counted else HeadingClass.STATED
     if may_be_task(heading):
         return HeadingClass.LISTED
+    if names_change(heading.text):
+        return HeadingClass.CHANGE
     return HeadingClass.COUNTED if is_counted else HeadingClass.PLAIN
 
 
@@ -330,7 +337,7 @@ STATED = frozenset(
 
 
 _SURE = frozenset({HeadingClass.STATED, HeadingClass.STATED_TASK, HeadingClass.STATED_STEP})
-_UNNAMED = frozenset({HeadingClass.PLAIN, HeadingClass.COUNTED})
+_UNNAMED = frozenset({HeadingClass.PLAIN, HeadingClass.COUNTED, HeadingClass.CHANGE})
 _SETTLED = TICKS | {"-"}
 _UNITS = frozenset({HeadingClass.TASK, HeadingClass.STEP, HeadingClass.LISTED})
 _TASKS = SectionKind.TASKS
@@ -441,6 +448,7 @@ class PlanBlock:
         "lines",
         "numbered",
         "others",
+        "stepped",
         "text",
         "totals",
     )
@@ -461,6 +469,8 @@ class PlanBlock:
         """The sections that are named like tasks and have boxes in bullets without one."""
         self.labelled: frozenset[HeadingSection] = frozenset()
         """Those with boxes below a label for criteria."""
+        self.stepped: frozenset[HeadingSection] = frozenset()
+        """Those with numbered lists, in parts of the work."""
         self.headings: tuple[tuple[HeadingSection, HeadingClass], ...] = ()
         """The sections whose headings may be tasks, in the order of the text."""
         self.others: tuple[HeadingClass | RowClass, ...] = ()
@@ -535,6 +545,7 @@ class PlanBlock:
             headings=context.headings & self._own,
             described=context.described & self._own,
             introduction=context.introduction & self._own,
+            outlined=context.outlined & self._own,
         )
 
     def keep_items(self, items: tuple[PlanItemDraft, ...], odd: tuple[BlockFinding, ...]) -> None:
@@ -543,6 +554,8 @@ class PlanBlock:
         if not items:
             return
         self._own = frozenset(item.section for item in items)
+        stepped = [item.section for item in items if _is_of_steps(item)]
+        self.stepped = frozenset(stepped)
         self._keep_boxes([item for item in items if counts_with_box(item)])
         self.numbered = frozenset(numbered_sections(items))
         self.totals = self.totals._replace(
@@ -550,7 +563,7 @@ class PlanBlock:
                 item.kind is TaskKind.ITEM and item.section.is_named and item.section.kind is _TASKS
                 for item in items
             ),
-            stepped=sum(_is_of_steps(item) for item in items),
+            stepped=len(stepped),
         )
         listed = [item for item in items if item.section.kind not in _NO_LISTS]
         self.headings = tuple(

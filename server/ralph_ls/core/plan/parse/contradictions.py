@@ -6,6 +6,7 @@ The tasks count. Of headings that are tasks themselves nothing is reported.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TypeAlias
 
 from ralph_ls.core.plan.model import GuessCause, TaskKind
@@ -94,7 +95,7 @@ def _done_below_open(placed: Sequence[PlacedBlock], stated: _Stated) -> Iterator
     for reading, _, _ in placed:
         with_tasks |= _with_around(reading.sections())
         with_open |= _with_around(reading.open_sections())
-    for section, (line, state) in reversed(stated.items()):
+    for section, (line, state) in sorted(stated.items(), key=itemgetter(1)):
         if state not in SETTLED_STATES and section in with_tasks - with_open:
             yield GuessCause.DONE_BELOW_OPEN, line, section.title
 

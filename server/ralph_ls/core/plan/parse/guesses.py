@@ -350,9 +350,12 @@ def _unread_headings(
                 occupied.update(with_parents(section))
     unread += _unread_chapters(placed, occupied, work)
     unread += _prose_between_tasks(placed, work)
+    unread += _parts_before_tasks(placed, work)
     if not (unread or has_lines or work.occupied):
         unread += _numbered_chapters(placed)
-    yield from sorted(unread, key=itemgetter(0))
+    yield from sorted(
+        {section: (line, section) for line, section in unread}.values(), key=itemgetter(0)
+    )
 
 
 class _Unread(NamedTuple):
@@ -510,7 +513,8 @@ def _is_named(item: PlanItemDraft) -> bool:
 
 def _begun_lists(items: Sequence[PlanItemDraft]) -> frozenset[tuple[HeadingSection, str]]:
     """The lists without boxes in which something is done, so that the rest may be open."""
-    return frozenset((item.section, item.label) for item in items if _is_settled(item.text))
+    listed = (item for item in items if item.role is ItemRole.ITEM)
+    return frozenset((item.section, item.label) for item in listed if _is_settled(item.text))
 
 
 def _is_settled(text: str) -> bool:
@@ -627,6 +631,21 @@ def _prose_between_tasks(placed: Sequence[PlacedBlock], work: _Work) -> Iterator
             waiting[section.parent] = []
         elif section.kind is SectionKind.PROSE and section.parent in waiting:
             waiting[section.parent].append((first, section))
+
+
+def _parts_before_tasks(placed: Sequence[PlacedBlock], work: _Work) -> Iterator[PlacedSection]:
+    """The numbered parts of the chapter right before one whose numbered parts are tasks."""
+    waiting: list[PlacedSection] = []
+    for reading, first, _ in placed:
+        section = reading.block.leave[-1]
+        if not (reading.block.level and _is_part(section) and _is_numbered(section)):
+            continue
+        if waiting and waiting[0][1].parent is not section.parent:
+            before, waiting = waiting, []
+            if section in work.context.headings and before[0][1].level == section.level:
+                yield from before
+        if section not in work.occupied and not (_is_prose(section) or section.optional):
+            waiting.append((first, section))
 
 
 def _is_part(section: HeadingSection) -> bool:

@@ -95,6 +95,8 @@ class HeadingClass(Enum):
     """It has a state only in words at its end: ``Parser (M, done)``."""
     COUNTED = auto()
     """It begins with a word and a number: with others like it, a task where nothing else is one."""
+    CHANGE = auto()
+    """It says what is done to a file, ``[NEW] lexer.py``: a task where nothing else is one."""
     PLAIN = auto()
     """It says nothing of itself, and is a task beside two or more of those."""
     REMARKED_STEP = auto()
@@ -470,6 +472,10 @@ _TICKET = re.compile(r"\W*[A-Z][A-Z0-9]{1,9}-[0-9]{1,5}(?=\s*(?:[:|\u00b7\u2013\
 """A heading that begins with an id: ``BUG-003 — …``."""
 _NO_TICKET = re.compile(r"\W*(?:ADR|RFC|ISO|UTF|SHA|AES|GPT|CVE|PEP|FR|NFR|REQ|AC|SC|DEC|UC)-")
 """Ids of what is no work: decisions, requirements, standards."""
+_CHANGE = re.compile(
+    r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?\s+)?"
+    r"\[(?:NEW|MODIFY|MODIFIED|DELETE|ADD|UPDATE|REMOVE|CREATE|RENAME|MOVE|REFACTOR)\]\W*\w"
+)
 _ASKS = re.compile(r"\W*(?:why|how|what|when|where|which|who)\b", re.IGNORECASE)
 """A heading that explains."""
 _NOTES = re.compile(
@@ -532,6 +538,11 @@ def _read_done(title: str, kind: SectionKind) -> bool | None:
         return remark.state is TaskState.DONE
     sign = opening_sign(title) if kind is SectionKind.PLAIN else None
     return None if sign is None else read_state(title[: sign[1]]) is TaskState.DONE
+
+
+def names_change(text: str) -> bool:
+    """Whether a heading or an item begins with what is done to a file: ``[NEW] lexer.py``."""
+    return _CHANGE.match(text) is not None
 
 
 def _read_name(title: str) -> HeadingClass | None:

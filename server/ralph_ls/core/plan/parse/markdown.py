@@ -329,7 +329,7 @@ class _Known(NamedTuple):
         wanted = {HeadingClass.TASK if is_of_tasks else HeadingClass.STEP}
         is_alone = stated <= _COUNTED and self.others.keys().isdisjoint(_ALONE)
         if is_alone and not self.totals.listed:
-            wanted |= _COUNTED
+            wanted |= {HeadingClass.CHANGE, *_COUNTED}
         elif HeadingClass.REMARKED in stated and self.others[HeadingClass.REMARKED] >= _PATTERN:
             wanted |= {HeadingClass.PLAIN, *_COUNTED}
         return wanted
@@ -456,6 +456,7 @@ def _context_of(
         has_rows=not known.others.keys().isdisjoint(RowClass),
         has_only_bullets=has_only_bullets,
         introduction=_introduction(blocks) if classes & _TASKS else frozenset(),
+        outlined=_outlined(blocks) if known.totals.stepped and not known.has_box else frozenset(),
         is_flat=not known.totals.headed or (has_only_bullets and not known.totals.boxes),
     )
     if not classes:
@@ -470,6 +471,23 @@ def _context_of(
             headings.add(section)
             _occupy(section.parent, occupied)
     return context._replace(headings=frozenset(headings))
+
+
+def _outlined(blocks: Iterable[PlanBlock]) -> frozenset[HeadingSection]:
+    """The parts of the work in whose families fewer than half have a numbered list."""
+    divided = {block.leave[-1].parent for block in blocks}
+    families: dict[tuple[HeadingSection | None, int], list[HeadingSection]] = {}
+    for block in blocks:
+        for section, its_class in block.headings:
+            if its_class is HeadingClass.STEP and section not in divided:
+                families.setdefault((section.parent, section.level), []).append(section)
+    stepped = {section for block in blocks for section in block.stepped}
+    few = (
+        family
+        for family in families.values()
+        if 2 * len(stepped.intersection(family)) < len(family)
+    )
+    return frozenset(section for family in few for section in family)
 
 
 def _introduction(blocks: Iterable[PlanBlock]) -> frozenset[HeadingSection]:

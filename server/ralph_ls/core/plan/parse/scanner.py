@@ -92,6 +92,18 @@ class OtherLines:
     claims: list[int] = field(default_factory=list)
     """Those that say that all tasks are done."""
 
+    def note(self, number: int, text: str, section: HeadingSection, *, begins: bool) -> None:
+        """Note a line of prose, which may begin a paragraph, by its words."""
+        is_named = begins and _PLAIN_NAME.match(text) is not None
+        if is_named or (text.startswith("**") and begins_like_name(text)):
+            self.named.append((number, section))
+        if ALL_DONE.fullmatch(text):
+            self.claims.append(number)
+
+    def forget(self, number: int) -> None:
+        """Forget a line of prose that is a heading after all."""
+        self.named = [one for one in self.named if one[0] != number]
+
     @property
     def is_empty(self) -> bool:
         """Whether there are none, as in most blocks."""
@@ -156,6 +168,12 @@ def begins_like_name(text: str) -> bool:
     return STEP_NAME.match(words.lower()) is not None or TASK_NAME.match(words.lower()) is not None
 
 
+_PLAIN_NAME = re.compile(
+    r"(?:Phase|Step|Stage|Milestone|Task|Sprint|Etapa|Étape|Paso|Passo|Schritt|Fase|Этап|Шаг"
+    r"|Задача|Etap|Krok|Stap) [0-9]{1,2}(?:\.[0-9]+)?(?:\s*[:\u2013\u2014]|\s+-\s)\s*\w"
+    r"|第[一二三四五六七八九十0-9]+[阶階步]\w?\s*[\uff1a:]"
+)
+"""A paragraph that begins like a phase or a task, without marks."""
 _BOLD_ID = re.compile(r"\*\*[A-Z]{1,4}-?[0-9]+(?:\.[0-9]+)*[ :.)\u2013\u2014-]+\w")
 
 
@@ -570,6 +588,7 @@ class _Scan:
         if bare.strip(bare[0]) or self.frames or self.lone_line is None:
             return False
         self._close_heading(self.before_lone)
+        self.lines.forget(self.lone_line.number)
         self._enter_section(level=1 if bare[0] == "=" else 2, title=self.lone_line.stripped)
         return True
 
@@ -614,10 +633,7 @@ class _Scan:
         announced = self.label if before is None else before[1]
         self.below = below_label(self.sections[-1], announced) if announced else None
         self.n_prose += not continues and not self.label
-        if line.stripped.startswith("**") and begins_like_name(line.stripped):
-            self.lines.named.append((line.number, self.sections[-1]))
-        if ALL_DONE.fullmatch(line.stripped):
-            self.lines.claims.append(line.number)
+        self.lines.note(line.number, line.stripped, self.sections[-1], begins=not continues)
         if self.columns is not None:
             self._take_row(line, self.columns)
         elif continues:

@@ -196,7 +196,9 @@ CHECKS = _names(
 """Labels below a heading with a state whose boxes say the same."""
 
 WORK = re.compile(
-    r"\b(?:to-?dos?|tasks?|next|remaining|pending|planned|upcoming|missing|outstanding|deferred"
+    r"\b(?:(?:week|day|month|woche|tag|semaine|jour|semana|d[ií]a|неделя|день|tydzień|dzień|dag"
+    r"|settimana|giorno|hafta|gün|tuần|ngày|minggu|hari) [0-9]+"
+    r"|to-?dos?|tasks?|next|remaining|pending|planned|upcoming|missing|outstanding|deferred"
     r"|backlog|bugs|fix(?:es)?|improvements|left|unfinished|follow-?ups?|unresolved|still open"
     r"|open (?:work|items|tasks|points|issues|bugs)|known issues"
     r"|tech(?:nical)? debt|immediate(?:ly)?"

@@ -34,6 +34,7 @@ from ralph_ls.core.plan.parse.headings import (
     HeadingSection,
     SectionKind,
     is_prose_label,
+    names_change,
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task, field_label
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
@@ -90,6 +91,8 @@ class PlanContext(NamedTuple):
     """It is nothing but bullets below headings without a meaning, with boxes or without."""
     introduction: frozenset[HeadingSection] = frozenset()
     """The sections above the first heading that is named like a task, where such are the tasks."""
+    outlined: frozenset[HeadingSection] = frozenset()
+    """Parts of the work of which few have numbered lists, so that these describe them."""
     is_flat: bool = False
     """It has no heading, or nothing but lists below them, so that it is one list."""
 
@@ -286,6 +289,8 @@ def _is_asked(item: PlanItemDraft, context: PlanContext) -> bool:
     """Whether a line is a task by its place, in a section without a meaning and without boxes."""
     if context.is_flat or item.is_for_tasks:
         return True
+    if names_change(item.text):
+        return not (context.has_headings or context.has_lists or context.has_steps)
     if item.section in context.introduction:
         return False
     if item.section.in_task_file and not context.has_steps:
@@ -303,7 +308,7 @@ def _is_step(item: PlanItemDraft, context: PlanContext) -> bool:
     like, where nothing else in the plan is a task.
     """
     section = item.section
-    if context.has_stated_steps or not section.holds_steps:
+    if context.has_stated_steps or not section.holds_steps or section in context.outlined:
         return False
     is_alone = not (context.has_lists or context.has_headings)
     is_announced = bool(item.label) and WORK.search(item.label) is None
@@ -323,6 +328,7 @@ def _stated_sections(
     counts: Counter[HeadingSection] = Counter()
     for item in items:
         is_prose = bool(item.label) and is_prose_label(item.label)
+        is_prose = is_prose or item.section in context.outlined
         if _is_plain_line(item) and not is_prose and not _is_step(item, context):
             counts[item.section] += 1 if _shows_state(item, context) else -1
     steps = {item.section for item in items if context.has_stated_steps and _is_stated_step(item)}

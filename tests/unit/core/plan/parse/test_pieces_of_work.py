@@ -292,3 +292,60 @@ def test_a_task_below_in_progress_can_be_ticked() -> None:
     text = "# P\n## In progress\n- Saw\n- Nail\n"
     ticked = parse_markdown(tick_task(text, parse_markdown(text).plan.tasks[0].id)).plan
     assert [task.state for task in ticked.tasks] == ["done", "inProgress"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            ("# P", "## Proposed changes", "### Lexer", "#### [NEW] [a.py](file:///a.py)",
+             "- Read.", "#### [DELETE] `b.py`", "## Verification plan", "- Run it."),
+            ["todo [NEW] [a.py](file:///a.py)", "todo [DELETE] `b.py`"],
+            id="headings",
+        ),
+        pytest.param(
+            ("# P", "Text.", "### Lexer", "- **[NEW] `a.py`**:", "  - Read.", "- [MODIFY] b.py",
+             "- c"),
+            ["todo [NEW] `a.py`:", "todo [MODIFY] b.py"],
+            id="bullets",
+        ),
+        pytest.param(
+            ("# P", "## Phase 1", "#### [NEW] a.py", "- Read."), ["todo Phase 1"], id="of-a-phase"
+        ),
+        pytest.param(
+            ("# P", "### 1. Lexer", "#### [NEW] a.py", "## To do", "1. b"),
+            ["todo b"],
+            id="of-a-list",
+        ),
+    ],
+)  # fmt: skip
+def test_changes_of_files_are_tasks_where_nothing_else_is(
+    lines: tuple[str, ...], expected: list[str]
+) -> None:
+    assert shown(*lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            ("## Step 1: A", "1. a", "2. b", "## Step 2: B", "- c (done)", "## Step 3: C", "Text."),
+            ["todo Step 1: A", "todo Step 2: B", "todo Step 3: C"],
+            id="few",
+        ),
+        pytest.param(
+            ("## Step 1: A", "1. a", "## Step 2: B", "1. b", "## Step 3: C", "Text."),
+            ["todo a", "todo b", "todo Step 3: C"],
+            id="most",
+        ),
+        pytest.param(
+            ("## Step 1: A", "1. a", "## Step 2: B", "### Part", "1. b", "## Step 3: C", "1. c"),
+            ["todo a", "todo b", "todo c"],
+            id="divided",
+        ),
+    ],
+)
+def test_lists_of_few_steps_of_a_family_describe_them(
+    lines: tuple[str, ...], expected: list[str]
+) -> None:
+    assert shown(*lines) == expected

@@ -45,6 +45,23 @@ def unread_in(*lines: str) -> list[tuple[GuessCause, tuple[int, ...]]]:
             id="a-word-for-work",
         ),
         pytest.param(
+            ("# Kettle", "## Spout", "- [ ] Bend it", "## Lid", "### Week 1", "- Cut a disc"),
+            [(LINES, (5,))],
+            id="a-week",
+        ),
+        pytest.param(
+            ("# Kettle", "## 1. Base", "### 1.1 Cut", "Text.", "## 2. Phase 1", "### 2.1 Bend",
+             "Text.", "## 3. Phase 2", "### 3.1 Solder", "Text."),
+            [(HEADINGS, (2,))],
+            id="numbered-parts-before-those-that-are-tasks",
+        ),
+        pytest.param(
+            ("# Kettle", "## T1 — Spout", "- **Status**: done", "- **Spec ref**: 3", "## T2 — Lid",
+             "- **Status**: todo", "- **Spec ref**: 4"),
+            [],
+            id="fields-of-a-task-that-is-done",
+        ),
+        pytest.param(
             ("# Kettle", "## Spout", "- [x] Bend it", "## Task format", "- One box a line",
              "## The lid", "- It is round"),
             [],
@@ -564,3 +581,11 @@ def test_where_every_task_has_a_box_no_list_without_one_is_in_doubt() -> None:
         *("## Phase 2: Tiles", "x", "## Within each story", "1. Test", "**Task 1: Oil** it"),
     )
     assert parse_markdown("\n".join(lines)).guesses == ()
+
+
+def test_paragraphs_that_are_named_like_phases_are_reported() -> None:
+    parsed = parse_markdown(
+        "Kettle\n\nPhase 1 \u2014 bend it.\n\nIn step 2: solder.\n\nStep 2: solder\n"
+    )
+    assert parsed.plan.tasks == ()
+    assert [(one.cause, one.lines) for one in parsed.guesses] == [(GuessCause.PROSE, (2, 6))]

@@ -5,13 +5,19 @@ A phase is a line ``- [ ] **Phase 2: Title** - Goal``; what belongs to it is bel
 waits for its plans and for the phases that it depends on; one without plans is a task as it is. GSD
 writes ``(completed 2026-01-31)`` behind a finished phase and may leave the boxes of its plans: they
 are done, too. A blocked task has its reason in a line below it.
+
+The plans of a phase come in its place. Where all of them are done, what is left of the phase is to
+check it and to tick its box: it comes last, and no other phase waits for that. A phase that has a
+heading, but neither a box nor plans, is reported.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from ralph_ls.core.plan.formats.task_lines import (
     copy_task_lines,
@@ -20,9 +26,11 @@ from ralph_ls.core.plan.formats.task_lines import (
     with_last_line,
     without_reason,
 )
+from ralph_ls.core.plan.lint.remarks import first_names
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState
 
@@ -39,11 +47,22 @@ _PLAN = re.compile(
     re.IGNORECASE,
 )
 _DETAIL = re.compile(rf"#{{2,5}}[ \t]+.*?\bPhase[ \t]+(?P<nth>{_NUMBER})\b.*", re.IGNORECASE)
+_HEADED = re.compile(
+    rf"#{{2,5}}[ \t]+(?:\*\*)?(?P<name>Phase[ \t]+(?P<nth>{_NUMBER})[ \t]*[:\u2014\u2013-].*\S.*)",
+    re.IGNORECASE,
+)
+_IS_DONE = re.compile(
+    r"[\u2705\u2713\u2714\u2611]|~~|[(\[\u2014\u2013-][ \t]*(?:completed?|done|shipped)\b",
+    re.IGNORECASE,
+)
+_FOLDED = re.compile(r"[ \t]*<(?P<end>/?)details\b.*", re.IGNORECASE)
 _DATED = re.compile(r"\b(?:completed|shipped)\W+[0-9]{4}-[0-9]{2}", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6}[ \t].*")
 _DEPENDS = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*Depends on:?\*\*:?(?P<names>.*)", re.IGNORECASE)
 _CRITERIA = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*Success Criteria.*", re.IGNORECASE)
 _CRITERION = re.compile(r"[ \t]+(?:[0-9]+[.)]|[-*+])[ \t]+(?P<text>.*\S.*)")
+
+_Rank = tuple[tuple[int, str], ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,11 +88,38 @@ class _Roadmap:
     needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By phase: the phases that it depends on."""
     criteria: dict[str, list[str]] = field(default_factory=dict)
+    headings: dict[str, tuple[int, str, str]] = field(default_factory=dict)
+    """By phase, of those that are not done: the number of the line, the line and the title."""
+
+    plans: dict[str, list[_RoadmapTask]] = field(default_factory=dict)
+    """By phase."""
+
+    def add(self, task: _RoadmapTask) -> _RoadmapTask:
+        """Take a task, and return the one with its id."""
+        known = self.tasks.setdefault(task.id, task)
+        if known is task and task.id != task.phase:
+            self.plans.setdefault(task.phase, []).append(task)
+        return known
+
+    def only_lacks_its_tick(self, phase: str) -> bool:
+        """Whether a phase is open, and all its plans are done."""
+        task, plans = self.tasks.get(phase), self.plans.get(phase)
+        is_open = task is not None and not task.is_done and task.reason is None
+        return is_open and bool(plans) and all(one.is_done for one in plans or ())
 
 
 def parse_text(text: str) -> ParsedPlan:
-    """Read phases and plans; never raises."""
-    return ParsedPlan(plan=Plan(tasks=_tasks_in(text)))
+    """Read phases and plans, in the order of the work; never raises."""
+    known = _read(text)
+    tasks = {task.id: task for task in _tasks_of(known)}
+    ordered = (tasks[one] for phase in _phases(known) for one in _ids_of(known, phase))
+    problem = _without_box(known)
+    if problem is None:
+        return ParsedPlan(plan=Plan(tasks=tuple(ordered)))
+    line = next(line for number, line, _ in known.headings.values() if number + 1 == problem.line)
+    return ParsedPlan(
+        plan=Plan(tasks=tuple(ordered)), problems=(problem,), spans=((0, len(line.rstrip())),)
+    )
 
 
 def why_broken(text: str) -> str:
@@ -88,11 +134,13 @@ def needs_of(text: str) -> Mapping[str, tuple[str, ...]]:
     known = _read(text)
     found: dict[str, tuple[str, ...]] = {}
     for task in known.tasks.values():
-        above = [name for name in known.needs.get(task.phase, ()) if name in known.tasks]
-        plans = [
-            one.id for one in known.tasks.values() if task.id == task.phase == one.phase != one.id
+        above = [
+            name
+            for name in known.needs.get(task.phase, ())
+            if name in known.tasks and not known.only_lacks_its_tick(name)
         ]
-        found[task.id] = (*above, *plans)
+        plans = known.plans.get(task.phase, ()) if task.id == task.phase else ()
+        found[task.id] = (*above, *(one.id for one in plans))
     return {task_id: needs for task_id, needs in found.items() if needs}
 
 
@@ -154,9 +202,54 @@ def _criteria_of(known: _Roadmap, task: _RoadmapTask) -> tuple[str, ...]:
 
 
 def _tasks_in(text: str) -> tuple[Task, ...]:
-    known = _read(text)
+    """The tasks in the order of the text, which edits of lines need."""
+    return _tasks_of(_read(text))
+
+
+def _tasks_of(known: _Roadmap) -> tuple[Task, ...]:
     titles = {task.id: task.title for task in known.tasks.values()}
     return tuple(_to_task(known, task, titles) for task in known.tasks.values())
+
+
+def _phases(known: _Roadmap) -> list[str]:
+    """The phases in the order of the work: as they are listed, those that lack a tick last.
+
+    One that is not in the list is before the first of a greater number.
+    """
+    listed = [one.id for one in known.tasks.values() if one.id == one.phase]
+    order: dict[str, tuple[int, int, _Rank]] = {one: (nth, 1, ()) for nth, one in enumerate(listed)}
+    greatest = list(accumulate(map(_rank, listed), max))
+    for phase in known.plans:
+        rank = _rank(phase)
+        order.setdefault(phase, (bisect_right(greatest, rank), 0, rank))
+    return sorted(order, key=lambda one: (known.only_lacks_its_tick(one), order[one]))
+
+
+def _rank(phase: str) -> _Rank:
+    """A number of a phase as it is ordered: 8, 8.1, 8a, 10."""
+    parts = (re.fullmatch(r"([0-9]*)(.*)", part) for part in phase.split("."))
+    return tuple((int(part[1] or 0), part[2]) for part in parts if part is not None)
+
+
+def _ids_of(known: _Roadmap, phase: str) -> Iterator[str]:
+    if phase in known.tasks:
+        yield phase
+    yield from (one.id for one in known.plans.get(phase, ()))
+
+
+def _without_box(known: _Roadmap) -> PlanProblem | None:
+    """The phases that only have a heading, as GSD inserts them; one problem for all."""
+    phases = {one.phase for one in known.tasks.values()}
+    found = [one for phase, one in known.headings.items() if phase not in phases]
+    if not found or not phases & known.tasks.keys():
+        return None
+    names = [name for _, _, name in found]
+    have = "1 phase has" if len(found) == 1 else f"{len(found)} phases have"
+    are = "it is not read" if len(found) == 1 else f"they are not read ({first_names(names)})"
+    message = (
+        f"{have} a heading and no box, so {are}; add to the list of phases: - [ ] **{names[0]}**"
+    )
+    return PlanProblem(code="phase-not-read", message=message, line=found[0][0] + 1)
 
 
 def _to_task(known: _Roadmap, task: _RoadmapTask, titles: Mapping[str, str]) -> Task:
@@ -164,24 +257,31 @@ def _to_task(known: _Roadmap, task: _RoadmapTask, titles: Mapping[str, str]) -> 
     phase = known.tasks.get(task.phase)
     is_done = task.is_done or (phase is not None and phase.is_done and phase.is_dated)
     state = TaskState.TODO if task.reason is None else TaskState.BLOCKED
+    has_phase = phase is not None and not is_phase
     return Task(
         id=task.id,
         title=f"Phase {task.id}: {task.title}" if is_phase else task.title,
         state=TaskState.DONE if is_done else state,
         priority=None,
-        section="Phases" if is_phase else f"Phase {task.phase}: {titles.get(task.phase, '')}",
+        section=_section(known, task, titles),
         optional=False,
         line=task.line,
         start=task.start,
         end=task.end,
         end_line=task.end_line,
-        depth=0,
-        parent=None,
+        depth=int(has_phase),
+        parent=task.phase if has_phase else None,
         blocked_by=None if is_done else task.reason,
         criteria=_criteria_of(known, task),
         mark=(task.mark, task.mark + 1),
         words=(task.line, *task.words),
     )
+
+
+def _section(known: _Roadmap, task: _RoadmapTask, titles: Mapping[str, str]) -> str:
+    if task.id != task.phase:
+        return f"Phase {task.phase}: {titles.get(task.phase, '')}"
+    return "Phases whose plans are done" if known.only_lacks_its_tick(task.id) else "Phases"
 
 
 def _read(text: str) -> _Roadmap:
@@ -203,14 +303,16 @@ class _Reader:
         self._lists_criteria = False
         self._last: _RoadmapTask | None = None
         """The task that an indented line belongs to."""
+        self._is_folded = False
+        """In ``<details>``, where GSD keeps what was shipped."""
 
     def take(self, number: int, start: int, line: str) -> None:
         if _HEADING.fullmatch(line):
-            detail = _DETAIL.fullmatch(line)
-            self._phase = "" if detail is None else _plain(detail["nth"])
-            self._last, self._lists_criteria = None, False
+            self._take_heading(number, line)
+        elif folded := _FOLDED.fullmatch(line):
+            self._is_folded = not folded["end"]
         elif task := _task_in(number, start, line):
-            self._last = self.known.tasks.setdefault(task.id, task)
+            self._last = self.known.add(task)
             self._lists_criteria = False
         elif self._last is not None and line[:1] in {" ", "\t"} and line.strip():
             self._last.end_line = number
@@ -223,6 +325,14 @@ class _Reader:
                 self._lists_criteria = _take_detail(
                     self.known, self._phase, line, lists_criteria=self._lists_criteria
                 )
+
+    def _take_heading(self, number: int, line: str) -> None:
+        detail, headed = _DETAIL.fullmatch(line), _HEADED.fullmatch(line)
+        self._phase = "" if detail is None else _plain(detail["nth"])
+        self._last, self._lists_criteria = None, False
+        if headed is not None and not self._is_folded and _IS_DONE.search(line) is None:
+            place = (number, line, _words(headed["name"]))
+            self.known.headings.setdefault(_plain(headed["nth"]), place)
 
 
 def _take_detail(known: _Roadmap, phase: str, line: str, *, lists_criteria: bool) -> bool:

@@ -11,7 +11,9 @@ def _load() -> PlanOperations:
     from ralph_ls.core.plan.formats.text_operations import structured_operations
 
     return structured_operations(
-        operations, parse=lambda text, options: operations.parse_text(text, options.tag)
+        operations,
+        parse=lambda text, options: operations.parse_text(text, options.tag),
+        why_foreign=operations.why_foreign,
     )
 
 
@@ -22,6 +24,7 @@ TASK_MASTER = PlanFormat(
     storage=PlanStorage.FILE,
     load=_load,
     files=(".taskmaster/tasks/tasks.json", "tasks/tasks.json"),
+    shared=("tasks/tasks.json",),
     shows=(".taskmaster",),
     begin="write its tasks with: task-master parse-prd FILE",
     instructions="task-master",

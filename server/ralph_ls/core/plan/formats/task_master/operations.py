@@ -59,6 +59,20 @@ def why_broken(text: str) -> str:
     return f"line {text.count(chr(10), 0, first.start) + 1}: {first.message}"
 
 
+def why_foreign(text: str) -> str:
+    """Why a ``tasks.json`` is another program's: its entries lack what Task Master writes in each.
+
+    One with broken JSON is Task Master's where it has the names of both fields, so that the error
+    is reported.
+    """
+    known = read_task_file(text)
+    if not known.lists and '"title"' in text and '"status"' in text:
+        return ""
+    if any({"title", "status"} <= task.fields.keys() for task in known.tasks):
+        return ""
+    return why_broken(text) or "no task has a title and a status, as in Task Master"
+
+
 def needs_of(text: str) -> Mapping[str, tuple[str, ...]]:
     """The ids of the tasks that each depends on.
 

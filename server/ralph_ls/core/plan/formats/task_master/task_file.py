@@ -125,6 +125,10 @@ def read_task_file(text: str, tag: str | None = None) -> TaskFile:
         findings.append(TaskFinding(PLAN_MISSING, message, start, start + 1))
     elif tag is not None:
         findings += _tags_left(lists, tag or first)
+    if untitled := _untitled(lists):
+        message = "no task has a title, so they are not those of Task Master"
+        findings.append(TaskFinding("tasks-shape", message, untitled.start, untitled.start + 1))
+        return TaskFile(text=text, lists=lists, findings=tuple(findings))
     reader = _Reader(text, findings)
     wanted = lists if tag is None or not first else {tag or first} & lists.keys()
     tasks = [
@@ -164,6 +168,18 @@ def _lists_in(root: JsonNode) -> Mapping[str, JsonNode]:
         return {"": only}
     tags = {name: _list_of(member.node) for name, member in last_members(root).items()}
     return {escape_surrogates(name): found for name, found in tags.items() if found is not None}
+
+
+def _untitled(lists: Mapping[str, JsonNode]) -> JsonNode | None:
+    """The first list with objects, where no object of any has a title."""
+    found = [
+        (array, last_members(node))
+        for array in lists.values()
+        for node in array.elements
+        if node.members is not None
+    ]
+    has_titles = any(_text_of(members, "title").strip() for _, members in found)
+    return None if has_titles or not found else found[0][0]
 
 
 def _tags_left(lists: Mapping[str, JsonNode], tag: str) -> Iterator[TaskFinding]:
@@ -206,7 +222,8 @@ class _Reader:
     def _read_list(self, array: JsonNode, parent: MasterTask | None = None) -> Iterator[MasterTask]:
         for node in array.elements:
             if node.members is None:
-                self._report("task-type", "a task must be an object", node)
+                what = "task" if parent is None else "subtask"
+                self._report("task-type", f"a {what} must be an object; this is not read", node)
                 continue
             task = self._read_task(node, parent)
             subtasks = task.fields.get("subtasks")

@@ -20,5 +20,6 @@ TODO_TXT = PlanFormat(
     storage=PlanStorage.FILE,
     load=_load,
     files=("todo.txt",),
+    shared=("todo.txt",),
     instructions="todo-txt",
 )

@@ -4,12 +4,17 @@ A line has a priority in round brackets, dates, projects (``+shop``), contexts (
 values (``key:value``). The form knows only open and done; other states are values:
 ``status:doing``, ``status:cancelled``, ``blocked:no_licence``. The first date behind
 ``x`` is that of completion, the second one that of creation.
+
+None of these is required: ``Buy milk`` is a task. So a text in which no line begins with ``x``, a
+priority or a date is one of tasks if its lines are those of a list, and prose otherwise: where more
+than a quarter of them have several sentences, end like the beginning of a list, are longer than a
+task, or, in a text of paragraphs, are whole sentences.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ralph_ls.core.plan.formats.task_lines import copy_task_lines, find_task, unique_id
@@ -25,9 +30,13 @@ _LINE = re.compile(
     rf"|(?:\((?P<priority>[A-Z])\)[ \t]+)?(?:{_DATE}[ \t]+)?)(?P<words>\S.*)"
 )
 _VALUE = re.compile(r"(?:(?<=[ \t])|^)(?P<key>[A-Za-z][\w-]*):(?P<value>[^\s/][^\s]*)")
-_SIGN = re.compile(
-    rf"^\ufeff?(?:x[ \t]|\([A-Z]\)[ \t]|{_DATE}[ \t])|(?:^|[ \t])[+@]\w|(?:^|[ \t])[a-z]+:[^\s/]"
+_SIGN = re.compile(rf"\ufeff?(?:x[ \t]|\([A-Z]\)[ \t]|{_DATE}[ \t])")
+_WORD = re.compile(r"(?:^|[ \t])(?:[+@]\w|[a-z]+:[^\s/])")
+_PROSE = re.compile(
+    r".{121,}|.*[.!?\u2026][\"'\u201d\u2019)]*[ \t]+[A-Z\u201c\"].*|.*[:;,\u3002\uff1a\uff0c]"
+    r"|(?:->|=>|[\u2190-\u21ff\u2500-\u257f]).*"
 )
+_SENTENCE = re.compile(r"(?:\S+[ \t]+){4,}\S*[.!?\u2026]|.*[\uff01\uff1f]")
 _MARKDOWN = re.compile(
     r"#{1,6}[ \t]|[ \t]*[-*][ \t]|[ \t]*[0-9]+[.)][ \t]|```|[ \t]*\[[^\]]?\][ \t]"
 )
@@ -48,29 +57,62 @@ _STATUS = {TaskState.IN_PROGRESS: " status:doing", TaskState.SKIPPED: " status:c
 
 
 def parse_text(text: str) -> ParsedPlan:
-    """Read the tasks, one a line; never raises. A text that is no todo.txt has a problem."""
-    tasks = _tasks_in(text)
-    broken = why_broken(text)
-    if not broken:
+    """Read the tasks, one a line; never raises. A text that is no todo.txt has none."""
+    tasks, message, code = _tasks_in(text), why_broken(text), "not-todo-txt"
+    if message:
+        tasks = ()
+    elif tasks and not any(_is_marked(line) for _, line in lines_of(text)):
+        are = (
+            "1 line is read as a task"
+            if len(tasks) == 1
+            else f"{len(tasks)} lines are read as tasks"
+        )
+        message, code = f"{are}, and none has a mark {_SUCH_AS}", "lines-read-as-tasks"
+    if not message:
         return ParsedPlan(plan=Plan(tasks=tasks))
+    lines = [line for _, line in lines_of(text)]
+    firsts = (_MARKDOWN.match, _reads_as_prose, str.strip)
+    places = (nth for found in firsts for nth, line in enumerate(lines) if found(line))
+    number = next(places, 0)
     from ralph_ls.protocol.plan import PlanProblem
 
-    lines = enumerate(line for _, line in lines_of(text))
-    number, line = next((found for found in lines if _MARKDOWN.match(found[1])), (0, ""))
-    problem = PlanProblem(code="not-todo-txt", message=broken, line=number + 1)
-    # The lines of a list in Markdown are read elsewhere, once it is named so.
-    tasks = () if _MARKDOWN.match(line) else tasks
-    return ParsedPlan(plan=Plan(tasks=tasks), problems=(problem,), spans=((0, len(line)),))
+    problem = PlanProblem(code=code, message=message, line=number + 1)
+    return ParsedPlan(plan=Plan(tasks=tasks), problems=(problem,), spans=((0, len(lines[number])),))
 
 
 def why_broken(text: str) -> str:
-    """Why a text is no todo.txt: it is a list in Markdown, or nothing in it has that form."""
-    lines = [line for _, line in lines_of(text) if line.strip()]
+    """Why a text is no todo.txt, in words that follow its path: it is Markdown, or prose."""
+    lines = [line for _, line in lines_of(text)]
     if any(_MARKDOWN.match(line) for line in lines):
         return "it is Markdown, and a todo.txt has one task a line; name it TODO.md"
-    if lines and not any(_SIGN.search(line) for line in lines):
-        return "no line has the form of todo.txt, such as: (A) Call the bank +shop @phone"
+    if _are_prose(lines):
+        return f"it is prose, and a todo.txt has one task a line; mark tasks, {_SUCH_AS}"
     return ""
+
+
+_SUCH_AS = "such as: (A) Call the bank +shop @phone"
+
+
+def _are_prose(lines: Sequence[str]) -> bool:
+    words = "\n".join(lines).strip().split("\n")
+    filled = [line for line in words if line.strip()]
+    if any(_SIGN.match(line) for line in filled):
+        return False
+    has_paragraphs = len(filled) < len(words)
+    n_prose = sum(
+        _reads_as_prose(line) or (has_paragraphs and _SENTENCE.fullmatch(line.strip()) is not None)
+        for line in filled
+        if not _is_marked(line)
+    )
+    return n_prose * 4 > len(filled)
+
+
+def _reads_as_prose(line: str) -> bool:
+    return _PROSE.fullmatch(line.strip()) is not None
+
+
+def _is_marked(line: str) -> bool:
+    return _SIGN.match(line) is not None or _WORD.search(line) is not None
 
 
 def needs_of(text: str) -> Mapping[str, tuple[str, ...]]:

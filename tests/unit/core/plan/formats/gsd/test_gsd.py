@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.plan.formats.gsd import operations
 from ralph_ls.core.plan.formats.gsd.operations import (
     needs_of,
     parse_text,
@@ -17,6 +18,8 @@ from ralph_ls.core.plan.formats.gsd.operations import (
     with_state,
     with_task_of,
 )
+from ralph_ls.core.plan.formats.text_operations import unfinished_needs
+from ralph_ls.core.plan.queries import next_task
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState
@@ -79,6 +82,108 @@ def test_reads_what_belongs_to_a_phase() -> None:
     )
     assert needs_of(text) == {"2": ("1",)}
     assert parse_text(text).plan.by_id()["2"].criteria == ("x", "y")
+
+
+def next_of(text: str) -> str | None:
+    plan = parse_text(text).plan
+    waiting = {
+        one: tuple(task.id for task in tasks)
+        for one, tasks in unfinished_needs(operations, plan, text).items()
+    }
+    task = next_task(plan, waits_for=waiting)
+    return None if task is None else task.id
+
+
+RESET, RUNTIME, LAYER = (
+    "- [ ] **Phase 7: Reset** - Audit\n",
+    "- [ ] **Phase 8: Runtime** - Deliver\n",
+    "- [ ] **Phase 9: Layer** - Approve\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "chosen"),
+    [
+        pytest.param(
+            f"{RESET}{RUNTIME}### Phase 7: Reset\n- [ ] 07-01-PLAN.md\n### Phase 8: Runtime\n",
+            ["7", "07-01", "8"], "07-01", id="plans-before-a-later-phase",
+        ),
+        pytest.param(
+            f"{RESET}{RUNTIME}{LAYER}- [ ] 09-01-PLAN.md\n- [x] 07-01-PLAN.md\n",
+            ["8", "9", "09-01", "7", "07-01"], "8", id="phase-without-plans",
+        ),
+        pytest.param(
+            f"{RESET}{LAYER}- [x] 07-01-PLAN.md\n- [ ] 09-01-PLAN.md\n- [x] 09-02-PLAN.md\n",
+            ["9", "09-01", "09-02", "7", "07-01"], "09-01", id="only-the-tick-is-missing",
+        ),
+        pytest.param(
+            f"{RESET}{LAYER}- [x] 07-01-PLAN.md\n### Phase 9\n**Depends on**: Phase 7\n"
+            "- [ ] 09-01-PLAN.md\n",
+            ["9", "09-01", "7", "07-01"], "09-01", id="nobody-waits-for-a-tick",
+        ),
+        pytest.param(
+            f"{RESET}{LAYER}- [x] 07-01-PLAN.md\n- [x] **Phase 8: Runtime**\n"
+            "- [ ] 09-01-PLAN.md\n  - Blocked by: a key\n",
+            ["9", "09-01", "8", "7", "07-01"], "7", id="at-last-the-tick",
+        ),
+        pytest.param(
+            f"{RESET}{LAYER}- [ ] 08.1-01-PLAN.md\n- [ ] 08-01-PLAN.md\n- [ ] 10-01-PLAN.md\n"
+            "- [ ] 8a-01-PLAN.md\n- [ ] 07-01-PLAN.md\n",
+            ["7", "07-01", "08-01", "08.1-01", "8a-01", "9", "10-01"], "07-01", id="without-a-box",
+        ),
+    ],
+)  # fmt: skip
+def test_plans_come_in_the_place_of_their_phase(text: str, ids: list[str], chosen: str) -> None:
+    assert [task.id for task in parse_text(text).plan.tasks] == ids
+    assert next_of(text) == chosen
+
+
+def test_a_plan_is_a_part_of_its_phase() -> None:
+    tasks = parse_text(f"{RESET}- [x] 07-01-PLAN.md\n- [ ] 08-01-PLAN.md\n").plan.by_id()
+    assert [(one.depth, one.parent, one.section) for one in tasks.values()] == [
+        (0, None, "Phase 8: "),
+        (0, None, "Phases whose plans are done"),
+        (1, "7", "Phase 7: Reset - Audit"),
+    ]
+
+
+INSERTED = "### Phase 08.1: Complete the loop (INSERTED)\n**Plans**: 0 plans\n- [ ] TBD\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            f"{RESET}\n{INSERTED}",
+            (
+                "1 phase has a heading and no box, so it is not read; "
+                "add to the list of phases: - [ ] **Phase 08.1: Complete the loop (INSERTED)**"
+            ),
+        ),
+        (
+            f"{RESET}\n{INSERTED}## Phase 9 — b\n",
+            (
+                "2 phases have a heading and no box, so they are not read (Phase 08.1: Complete "
+                "the loop (INSERTED), Phase 9 — b); add to the list of phases: "
+                "- [ ] **Phase 08.1: Complete the loop (INSERTED)**"
+            ),
+        ),
+        (f"{RESET}### Phase 7: Reset\n### Phase 8: b\n- [ ] 08-01-PLAN.md\n", ""),
+        (f"{RESET}### Phase 6: a ✅\n### Phase 5: b (completed 2026-01-31)\n", ""),
+        (f"<details>\n### Phase 1: a\n</details>\n{RESET}### Phase details\n", ""),
+        (f"{INSERTED}- [ ] 09-01-PLAN.md\n", ""),
+        (INSERTED, ""),
+    ],
+)
+def test_a_phase_without_a_box_is_reported(text: str, message: str) -> None:
+    problems = parse_text(text).problems
+    assert [(one.code, one.message) for one in problems] == (
+        [("phase-not-read", message)] if message else []
+    )
+    if problems:
+        (span,) = parse_text(text).spans
+        line = text.split("\n")[problems[0].line - 1]
+        assert line[slice(*span)] == "### Phase 08.1: Complete the loop (INSERTED)"
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.plan.formats.dispatch import parse_plan
 from ralph_ls.core.plan.formats.plan_format import PLAN_MISSING
 from ralph_ls.core.plan.formats.task_master.operations import (
     needs_of,
     parse_text,
     protected_fields,
     why_broken,
+    why_foreign,
     with_note,
     with_state,
     with_task_of,
@@ -25,6 +27,7 @@ from ralph_ls.core.plan.formats.task_master.task_file import (
     read_task_file,
     tags_in,
 )
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState
@@ -69,18 +72,20 @@ def test_a_task_waits_for_its_subtasks_and_they_for_what_it_waits_for() -> None:
     [
         pytest.param('{"tasks": [{"id": 1, "title": "a"}]}', ["1"], id="without-tags"),
         pytest.param('[{"id": "7", "title": "a"}]', ["7"], id="list"),
-        pytest.param('{"dev": {"tasks": [{"id": 4}]}, "master": {"tasks": [{"id": 1}]}}', ["1"],
-                     id="master-first"),
-        pytest.param('{"x": 1, "dev": {"tasks": [{"id": 4}]}, "b": {"tasks": []}}', ["4"],
-                     id="first-tag"),
+        pytest.param('{"dev": {"tasks": [{"title": "a"}]}, "master": {"tasks": [{"id": 1}]}}',
+                     ["1"], id="master-first"),
+        pytest.param('{"x": 1, "dev": {"tasks": [{"id": 4, "title": "a"}]}, "b": {"tasks": []}}',
+                     ["4"], id="first-tag"),
         pytest.param('{"tasks": [{"id": 5.10, "title": "a"}]}', ["5.10"], id="number-as-written"),
-        pytest.param('{"tasks": [{"id": 1}, {"id": 1}]}', ["1", "1-2"], id="id-twice"),
+        pytest.param('{"tasks": [{"id": 1}, {"id": 1, "title": "a"}]}', ["1", "1-2"],
+                     id="id-twice"),
         pytest.param('{"tasks": [{"title": "Pay"}]}', ["9350872d"], id="without-id"),
         pytest.param('{"tasks": [{"id": true, "title": "Pay"}]}', ["9350872d"], id="id-no-word"),
-        pytest.param('{"tasks": [{"id": 1, "subtasks": [{"id": "1.2"}, {"id": 3}]}]}',
+        pytest.param('{"tasks": [{"id": 1, "title": "a", "subtasks": [{"id": "1.2"}, {"id": 3}]}]}',
                      ["1", "1.2", "1.3"], id="full-id-of-a-subtask"),
-        pytest.param('{"tasks": ["a", {"id": 1, "subtasks": null}]}', ["1"], id="no-object"),
-        pytest.param('{"tasks": [{"id": 1, "subtasks": [{"id": 1, "subtasks": [{"id": 9}]}]}]}',
+        pytest.param('{"tasks": ["a", {"id": 1, "title": "a", "subtasks": null}]}', ["1"],
+                     id="no-object"),
+        pytest.param(tasks_of({"id": 1, "title": "a", "subtasks": [{"id": 1, "subtasks": [{}]}]}),
                      ["1", "1.1"], id="two-levels-only"),
         pytest.param("{}", [], id="no-tasks"),
         pytest.param("", [], id="empty"),
@@ -131,7 +136,9 @@ def test_nothing_is_open_below_a_finished_task() -> None:
         ('{"tasks": [}', ["json-syntax"]),
         ('{"a": {"tasks": 1}}', ["tasks-shape"]),
         ('{"tasks": [1]}', ["task-type"]),
-        ('{"tasks": [{"id": 1}]}', ["task-title-missing"]),
+        ('{"tasks": [{"id": 1}, {"id": 2, "title": "a"}]}', ["task-title-missing"]),
+        ('{"tasks": [{"id": "T1", "name": "Case", "expected": {}}]}', ["tasks-shape"]),
+        ('{"a": {"tasks": [1]}, "b": {"tasks": [{"id": 1, "title": " "}]}}', ["tasks-shape"]),
         (tasks_of({"id": 1, "title": "a"}, {"id": 1, "title": "b"}), ["task-id-duplicate"]),
         (tasks_of({"id": 1, "title": "a", "status": "odd"}), ["task-status-unknown"]),
         (tasks_of({"id": 1, "title": "a", "dependencies": [9, None, "8.1"]}),
@@ -208,7 +215,9 @@ def test_a_tag_that_is_not_there_is_no_plan() -> None:
     (problem,) = parsed.problems
     assert problem.code == PLAN_MISSING
     assert problem.message == "there is no tag gone; the tags are: auth, master, shop"
-    assert ids('{"tasks": [{"id": 1}]}', "gone") == ["1"], "a file without tags is one plan"
+    assert ids(tasks_of({"id": 1, "title": "a"}), "gone") == ["1"], (
+        "a file without tags is one plan"
+    )
 
 
 def test_an_edit_finds_its_task_in_any_tag() -> None:
@@ -243,6 +252,38 @@ def test_a_task_of_a_tag_that_is_gone_stays_away() -> None:
 )  # fmt: skip
 def test_says_why_a_text_is_no_task_file(text: str, why: str) -> None:
     assert why_broken(text) == why
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (SHOP, ""),
+        (tasks_of({"id": 1, "title": "a", "status": "todo", "subtasks": ["b"]}), ""),
+        ('{"tasks": [{"id": 1, "title": "a", "status": "done"', ""),
+        ('# "title" and "status" of what was JSON', ""),
+        (tasks_of({"id": 1, "title": "a"}), "no task has a title and a status, as in Task Master"),
+        ('{"tasks": []}', "no task has a title and a status, as in Task Master"),
+        ('[{"id": "1", "description": "b", "status": "todo"}]',
+         "line 1: no task has a title, so they are not those of Task Master"),
+        ("{}", ("line 1: the list tasks is missing; "
+                "write one in Task Master with: task-master parse-prd")),
+    ],
+)  # fmt: skip
+def test_says_why_a_file_is_another_programs(text: str, why: str) -> None:
+    assert why_foreign(text) == why
+
+
+def test_a_repeated_problem_is_one_with_a_count() -> None:
+    text = json.dumps([{"id": 1, "title": "a", "subtasks": ["b"] * 12}, 2, "c"], indent=1)
+    (problem,) = parse_plan(text, PlanKind.TASK_MASTER).problems
+    assert problem.message == (
+        "a subtask must be an object; this is not read "
+        "(14 like this, on lines 6, 7, 8, 9, 10, 11, 12, 13 and 6 more)"
+    )
+    few = json.dumps([{"id": 1, "title": "a", "subtasks": ["b"] * 3}], indent=1)
+    parsed = parse_plan(few, PlanKind.TASK_MASTER)
+    assert [one.line for one in parsed.problems] == [6, 7, 8]
+    assert len(parsed.spans) == 3
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])

@@ -48,20 +48,59 @@ def test_reads_a_task_a_line() -> None:
     assert why_broken(SHOP) == ""
 
 
+PROSE = (
+    "it is prose, and a todo.txt has one task a line; mark tasks, such as: "
+    "(A) Call the bank +shop @phone"
+)
+MARKDOWN = "it is Markdown, and a todo.txt has one task a line; name it TODO.md"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("", ""),
         ("\n(A) Call the bank", ""),
         ("Call\nMail +shop", ""),
-        ("Call\nMail", "no line has the form of todo.txt, such as: (A) Call the bank +shop @phone"),
-        ("# Plan\n- [ ] a", "it is Markdown, and a todo.txt has one task a line; name it TODO.md"),
+        ("Buy milk\n", ""),
+        ("Buy milk\nCall the bank\n\nPaint the fence\n", ""),
+        ("Paint the fence behind the house.\nAsk the bank about the new card.\n", ""),
+        ("# Plan\n- [ ] a", MARKDOWN),
+        ("This is going to be real documentation.\nNo pricing. No fluff.\n\nTables\nid\n", PROSE),
+        ("Tasks:\nparser\nlexer\n", PROSE),
+        ("domain\n→ hosts\n-> ports\n", PROSE),
+        ("Call the bank " * 9, PROSE),
+        ("We decided to move to Postgres.\n\nBob said +1 to it\n", PROSE),
+        # One line in the form of the tool says what the rest is.
+        ("x 2026-01-02 Call the bank\nAsk about the card. Then order it.\n", ""),
     ],
 )
 def test_says_why_a_text_is_no_todo_txt(text: str, why: str) -> None:
     assert why_broken(text) == why
-    problems = parse_text(text).problems
-    assert [(one.code, one.message) for one in problems] == [("not-todo-txt", why)] * bool(why)
+    read = parse_text(text)
+    found = [(one.code, one.message) for one in read.problems if one.code == "not-todo-txt"]
+    assert found == [("not-todo-txt", why)] * bool(why)
+    assert bool(read.plan.tasks) is (bool(text) and not why)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\nBuy milk", "1 line is read as a task, and none has a mark"),
+        ("Buy milk\nCall the bank", "2 lines are read as tasks, and none has a mark"),
+        ("Buy milk\nCall +bank", ""),
+        ("\n \n", ""),
+    ],
+)
+def test_lines_without_any_mark_are_tasks_that_are_reported(text: str, message: str) -> None:
+    read = parse_text(text)
+    assert [(one.code, one.message) for one in read.problems] == (
+        [("lines-read-as-tasks", f"{message} such as: (A) Call the bank +shop @phone")]
+        if message
+        else []
+    )
+    if message:
+        line = text.split("\n")[read.problems[0].line - 1]
+        assert line[slice(*read.spans[0])] == "Buy milk"
 
 
 def test_marks_the_line_that_is_no_todo_txt() -> None:
