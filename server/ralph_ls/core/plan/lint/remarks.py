@@ -132,12 +132,18 @@ def group_problems(problems: Sequence[PlanProblem]) -> tuple[tuple[int, PlanProb
         if len(lines) <= _MOST_ALIKE:
             found.append((index, problem))
         elif problem.code not in {one.code for _, one in found}:
-            shown = ", ".join(map(str, lines[:_MOST_LINES]))
-            more = len(lines) - _MOST_LINES
-            rest = f" and {more} more" if more > 0 else ""
-            message = f"{problem.message} ({len(lines)} like this, on lines {shown}{rest})"
+            message = f"{problem.message} ({len(lines)} like this{_places(lines)})"
             found.append((index, problem.model_copy(update={"message": message})))
     return tuple(found)
+
+
+def _places(lines: Sequence[int]) -> str:
+    """Where several problems are; nothing where they have no lines, as in a tracker."""
+    if len(set(lines)) == 1:
+        return ""
+    shown = ", ".join(map(str, lines[:_MOST_LINES]))
+    more = len(lines) - _MOST_LINES
+    return f", on lines {shown}" + (f" and {more} more" if more > 0 else "")
 
 
 _MOST_ALIKE = 3

@@ -114,10 +114,7 @@ def check_plan_read(
     found = [passed_check("plan", f"{path}{tool and f' ({tool})'}: {required}")]
     if parsed.problems:
         texts = [f"line {one.line}: {one.message}" for one in parsed.problems]
-        message = (
-            f"{count_of(len(texts), 'place')} could not be read as intended: "
-            f"{_joined_messages(texts)}"
-        )
+        message = f"{count_of(len(texts), 'problem')} in what was read: {_joined_messages(texts)}"
         found.append(warning_check("plan-problems", message, "list them: ralph plan"))
     found += _marker(path, facts, config)
     # `_marker` reports the marker, with what it means for a start.
