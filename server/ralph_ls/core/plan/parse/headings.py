@@ -13,6 +13,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
+from ralph_ls.core.plan.parse.legend import SignTable
 from ralph_ls.core.plan.parse.section_words import (
     ANALYSES,
     BEGUN,
@@ -148,6 +149,12 @@ class HeadingSection:
     """True below ``Implementation order`` and the like, which repeats tasks that have boxes."""
     name: HeadingClass | None = None
     """What it is named like."""
+    signs: SignTable | None = field(default=None, repr=False)
+    """What the legend of the plan says of its emoji."""
+
+    def with_signs(self, text: str) -> str:
+        """A text of the section with emoji that have the states of the plan's legend."""
+        return text if self.signs is None else text.translate(self.signs)
 
     @property
     def is_for_tasks(self) -> bool:
@@ -155,9 +162,11 @@ class HeadingSection:
         return self.is_named and self.kind is SectionKind.TASKS
 
 
-def open_document() -> HeadingSection:
+def open_document(signs: SignTable | None = None) -> HeadingSection:
     """The section of everything before the first heading."""
-    return HeadingSection(title="", level=0, kind=SectionKind.PLAIN, priority=None, optional=False)
+    return HeadingSection(
+        title="", level=0, kind=SectionKind.PLAIN, priority=None, optional=False, signs=signs
+    )
 
 
 def open_section(
@@ -222,6 +231,7 @@ def open_section(
         in_task_file=name is not HeadingClass.TASK
         and (parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS)),
         is_order=words.is_order or (parent.is_order and not is_below_title),
+        signs=parent.signs,
         name=name,
     )
 

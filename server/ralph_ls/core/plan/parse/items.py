@@ -165,7 +165,7 @@ def note_field(owner: PlanItemDraft, found: ItemField) -> None:
     elif found.name == "severity":
         owner.severity = owner.severity or found.value.lower() or None
     elif found.name == "status":
-        state = read_status(found.value)
+        state = read_status(owner.section.with_signs(found.value))
         owner.odd_status = owner.odd_status or (found.value if state is None else None)
         is_sure = owner.is_signed and state is not None
         owner.written_state = state if is_sure else owner.written_state or state

@@ -44,6 +44,7 @@ from ralph_ls.core.plan.parse.headings import (
     open_document,
     with_parents,
 )
+from ralph_ls.core.plan.parse.legend import find_legend
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
 from ralph_ls.core.plan.parse.section_words import COUNTED
@@ -159,7 +160,7 @@ def parse_markdown(
     """
     names = tuple(optional_sections)
     blocks: list[PlanBlock] = []
-    sections: OpenSections = (open_document(),)
+    sections: OpenSections = (open_document(find_legend(text)),)
     position = 0
     while position < len(text):
         block = read_block(text, position, len(text), sections, names)
@@ -184,11 +185,12 @@ def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> Pars
     end = min(max(change[1], start), len(source.text))
     text = source.text[:start] + change[2] + source.text[end:]
     readings, names = source.readings, source.optional_sections
+    if not readings or find_legend(text) != readings[0].block.enter[0].signs:
+        return parse_markdown(text, optional_sections=names, dialect=source.dialect)
     begins = [0, *accumulate(source.lengths)]
     first = max(bisect_right(begins, max(start - 1, 0), hi=len(readings)) - 1, 0)
-    if first > 0 and _may_continue(text, begins[first]):
-        first -= 1
-    sections: OpenSections = readings[first].block.enter if readings else (open_document(),)
+    first -= first > 0 and _may_continue(text, begins[first])
+    sections: OpenSections = readings[first].block.enter
     fresh: list[PlanBlock] = []
     position, shift = begins[first], len(text) - len(source.text)
     # Where an old block begins beyond the change a new one may: from there on the text is known.

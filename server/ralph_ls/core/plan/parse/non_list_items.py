@@ -202,7 +202,7 @@ def _width(text: str) -> int:
 
 def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> PlanItemDraft:
     """Take a box or an emoji for a state out of a heading; one without may get a state later."""
-    begin = line.text.find(title)
+    begin, title = line.text.find(title), section.with_signs(title)
     found = _BOX.match(title)
     box, mark, written_state = None, None, None
     is_signed = is_coloured = is_in_words = False
@@ -319,7 +319,7 @@ def row_item(
     line: MarkdownLine, columns: TableColumns, section: HeadingSection
 ) -> PlanItemDraft | None:
     """Read a line of a table; None where it has no cell for a state, or no name."""
-    row = read_row(line.text, columns)
+    row = read_row(section.with_signs(line.text), columns)
     if row is None:
         return None
     return PlanItemDraft(

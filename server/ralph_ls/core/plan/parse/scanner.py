@@ -462,8 +462,9 @@ class _Scan:
             self._open_item(line, begin, column=column, content=content)
         column, begin = content, marks.starts[-1]
         content = advance_column(content, line.text[begin : marks.contents[-1]])
-        box = None if marks.box is None else box_mark(line.text[slice(*marks.box)])
-        text = line.text[marks.text :]
+        shown = self.sections[-1].with_signs(line.text)
+        box = None if marks.box is None else box_mark(shown[slice(*marks.box)])
+        text = (shown if marks.box is None else line.text)[marks.text :]
         self._open_item(
             line, begin, column=column, content=content, box=box, mark=marks.box, text=text
         )

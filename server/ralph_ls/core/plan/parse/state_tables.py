@@ -260,6 +260,7 @@ HEADING_SIGNS = {
     _BEGUN: "🟡🔄🚧⏳🔵🟠",
     _TODO: "⬜◻☐🔲⚪🔴⭕❌⏭⏸",
     _BLOCKED: "🚫⛔🛑",
+    _SKIPPED: "⊘",
 }
 """The emoji of states everywhere. ``⏭`` is next as often as skipped, ``⏸`` pending or deferred."""
 ITEM_SIGNS = {_TODO: "🔜"}

@@ -1,0 +1,126 @@
+"""Legends: what a plan itself says that its emoji for states mean.
+
+``Legend: ✅ done · ⏳ to do``, ``- 🔵 = planned`` and a table of both below ``Legend`` decide.
+So does use: where a sign for work in progress is beside words for open work, as in ``⏳ Pending``,
+and never beside words for work in progress, it means open. Only known words for states count, and
+only emoji that are states anyway; those for done stay done. A sign with two meanings keeps its
+usual one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from ralph_ls.core.plan.parse.state_tables import HEADING_SIGNS, ITEM_SIGNS
+from ralph_ls.core.plan.parse.state_words import read_state_word
+from ralph_ls.protocol.task_words import TaskState
+
+SignTable = Mapping[int, str]
+"""For ``str.translate``: a sign of the plan to one that always has the same state."""
+
+
+def find_legend(text: str) -> SignTable | None:
+    """The signs of a plan that mean something else there than elsewhere; None without any."""
+    if text.isascii():
+        return None
+    text = text[:_SEARCHED]
+    if _AMBIGUOUS.search(text) is None:
+        return None
+    told = _told_by(pair for line in _legend_lines(text) for pair in _pairs_in(line))
+    for sign, states in _states_of(_used_pairs(text)).items():
+        if TaskState.TODO in states and TaskState.IN_PROGRESS not in states:
+            told.setdefault(sign, TaskState.TODO)
+    found = {
+        ord(sign): _SIGN_OF_STATE[state]
+        for sign, state in told.items()
+        if _USUAL[sign] is not state
+    }
+    return found or None
+
+
+def _told_by(pairs: Iterable[tuple[str, TaskState]]) -> dict[str, TaskState]:
+    """The signs that have one meaning in the legends."""
+    return {
+        sign: next(iter(states)) for sign, states in _states_of(pairs).items() if len(states) == 1
+    }
+
+
+def _states_of(pairs: Iterable[tuple[str, TaskState]]) -> Mapping[str, set[TaskState]]:
+    found: dict[str, set[TaskState]] = defaultdict(set)
+    for sign, state in pairs:
+        found[sign].add(state)
+    return found
+
+
+def _legend_lines(text: str) -> Iterator[str]:
+    """The lines with ``⏳ = …``, those with a label, and the list or table below a label."""
+    n_left, has_begun = 0, False
+    for line in text.splitlines() if _MAY_HAVE_LEGEND.search(text) else ():
+        label = _LABEL.match(line)
+        if label is not None:
+            n_left, has_begun = _MOST_LINES, False
+            yield line[label.end() :]
+        elif _EQUALS.search(line) is not None:
+            yield line
+        elif n_left and _ENTRY.match(line) is not None:
+            n_left, has_begun = n_left - 1, True
+            yield line
+        elif line.strip(" \t|:-") and (has_begun or "|" not in line):
+            n_left = 0
+
+
+def _pairs_in(line: str) -> Iterator[tuple[str, TaskState]]:
+    for sign, words in _PAIR.findall(line):
+        state = read_state_word(_BEHIND_STATE.split(words, maxsplit=1)[0].strip(" *_`."))
+        if state is not None:
+            yield sign, state
+
+
+def _used_pairs(text: str) -> Iterator[tuple[str, TaskState]]:
+    for sign, words in _USED.findall(text):
+        state = read_state_word(words.strip(" *_`."))
+        if state is not None:
+            yield sign, state
+
+
+_SEARCHED = 1 << 16
+"""Characters in which a legend is looked for."""
+_MOST_LINES = 12
+_USUAL = {
+    sign: state
+    for table in (HEADING_SIGNS, ITEM_SIGNS)
+    for state, signs in table.items()
+    for sign in signs
+    if state is not TaskState.DONE
+}
+_SIGN_OF_STATE = {
+    TaskState.TODO: "⬜",
+    TaskState.IN_PROGRESS: "🚧",
+    TaskState.DONE: "✅",
+    TaskState.BLOCKED: "⛔",
+    TaskState.SKIPPED: "⊘",
+}
+_AMBIGUOUS = re.compile(f"[{''.join(_USUAL)}]")
+_SIGN = rf"({_AMBIGUOUS.pattern})\ufe0f?"
+_MARKS = r"[`*_ \t]*"
+_WORDS = r"([^\W\d_](?:[^|,;=\n·•()\[\]\u2190-\u2bff\U0001f000-\U0001faff]{0,38}\w)?)"
+_PAIR = re.compile(rf"{_SIGN}{_MARKS}(?:[=:|\u2013\u2014\u2192-]+{_MARKS})?{_WORDS}")
+_EQUALS = re.compile(rf"{_SIGN}{_MARKS}=")
+_ENTRY = re.compile(rf"[ \t>|]*(?:[-*+] )?{_MARKS}(?:{_SIGN}|[\u2190-\u2bff\U0001f000-\U0001faff])")
+_NAMES = (
+    r"legends?|legende|légende|leyenda|legenda|легенда|图例|圖例|凡例|범례|key|status(?: |es: ?)key"
+    r"|status legend|symbols?|icons?|status icons?|status symbols?|statuses|状态说明"
+)
+_LABEL = re.compile(
+    rf"[ \t>#*_]*(?:[\w-]+ )?(?:{_NAMES})(?:[*_ \t]*[:：][*_ \t]*|[*_ \t]*\Z)",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_MAY_HAVE_LEGEND = re.compile(rf"{_EQUALS.pattern}|(?i:{_NAMES})")
+_BEHIND_STATE = re.compile(r"\s(?:&|and|but|in|with|by|for|/|\u2013|\u2014|-)(?=\s)|/")
+_BEGUN = f"[{HEADING_SIGNS[TaskState.IN_PROGRESS]}]"
+_USED = re.compile(
+    rf"({_BEGUN})\ufe0f?{_MARKS}([^\W\d_][^\W_]*(?:[ -][^\W\d_]+){{0,2}})"
+    r"(?=[*_` \t]*(?:[|\n(:.,\r]|\Z))"
+)
