@@ -165,7 +165,13 @@ PROSE = _names(
     "risk assessment|risks and mitigations|success metrics|metrics|timeline|files|key files",
     "problem|the problem|problem statement|desired behavior|desired behaviour|expected behavior",
     "expected behaviour|current behavior|current behaviour|steps to reproduce|motivation|rationale",
-    "disadvantages|drawbacks",
+    "disadvantages|drawbacks|alternatives|alternatives considered|considered alternatives",
+    "rejected alternatives|alternatives rejected|options considered|considered options",
+    "备选方案|替代方案|代替案|検討した代替案|대안|검토한 대안|alternativen",
+    "betrachtete alternativen",
+    "alternatives envisagées|alternativas|alternativas consideradas|альтернативы|alternatywy",
+    "rozważane alternatywy|alternatieven|overwogen alternatieven|alternative considerate",
+    "değerlendirilen alternatifler|các phương án thay thế|alternatif",
     "strengths|weaknesses|pros|cons|advantages|benefits|expected results|expected outcomes",
     "expected benefits|trade offs|tradeoffs|优势|劣势|优点|缺点|弱点|预期收益|预期效果|预期结果",
     "メリット|デメリット",
@@ -463,6 +469,10 @@ EXECUTION = _names(
 """Whole headings of the steps to execute, beside which parts of phases only describe them."""
 
 STEP_SECTIONS = EXECUTION | _names(
+    "phases of execution|execution phases|phases of implementation|phases of development",
+    "development phases|project phases|delivery phases|build phases|rollout phases",
+    "migration phases|development stages|execution stages|delivery plan|rollout plan|build order",
+    "build plan|build steps|build sequence|rollout steps|delivery steps|development steps",
     "action plan|development plan|execution order|execution plan|fix plan|implementation order",
     "implementation phases|implementation plan|implementation roadmap|implementation sequence",
     "implementation stages|implementation steps|migration plan|migration steps|order of work",
@@ -627,6 +637,13 @@ STATE_COLUMNS = _names(
     "статус|состояние|готово|прогресс|stan|postęp|gotowe|voortgang|toestand|gereed",
     "stato|durum|trạng thái|tiến độ|keadaan|kemajuan|ilerleme|avanzamento|стан|прогрес",
 )
+TOTALS = _names(
+    "total|totals|sum|grand total|overall|总计|合计|總計|合計|계|합계|총계|summe|gesamt|insgesamt",
+    "total général|somme|suma|total general|soma|total geral|итого|всего|разом|усього",
+    "razem|łącznie",
+    "totaal|totale|toplam|tổng|tổng cộng|jumlah|total keseluruhan",
+)
+"""First cells of rows that add up the others."""
 PRIORITY_COLUMNS = _names(
     "priority|prio|severity|优先级|優先級|優先度|우선순위|priorität|priorité|prioridad|prioridade",
     "приоритет|приор|приор.|priorytet|prioriteit|priorità|prioritas|öncelik|ưu tiên|độ ưu tiên",
