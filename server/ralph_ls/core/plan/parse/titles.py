@@ -123,7 +123,7 @@ def is_placeholder(text: str) -> bool:
 
     Only in brackets may a remark follow: ``No open ports in the firewall`` is a task.
     """
-    bare = text.strip(_EDGES).lower()
+    bare = text.strip(_EDGES).rstrip(_STOPS).lower()
     if bare in PLACEHOLDERS or _NO_WORK.fullmatch(bare) is not None:
         return True
     outside = text.strip("_* \t")
@@ -222,7 +222,8 @@ _OPENING_BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _REFERENCE = re.compile(
     r"(?:\d|v\d|#\d|(?:note|info|tip|warning|caution|important|example|fyi|nb)\b)", re.IGNORECASE
 )
-_EDGES = "_*()[]. \t!\u3002"
+_EDGES = "_*()[]. \t"
+_STOPS = "!.\u3002"
 _NOW = (
     r"(?: (?:yet|currently|now|today|here|left|remaining|open|outstanding|pending|planned|scheduled"
     r"|known|found|so far|for now|right now|at (?:the|this) (?:moment|time|point)|at present))*"
