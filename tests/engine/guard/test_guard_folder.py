@@ -150,3 +150,42 @@ class TestUser:
         (event,) = self.run(backlog, "sed -i '/double/d' backlog/tasks/task-2*", text)
         assert event.what is Forbidden.CRITERIA  # type: ignore[attr-defined]
         assert "double click" in self.text(backlog)
+
+
+MOVES = {"completed": "sed -i 's/To Do/Done/; s/\\[ \\]/[x]/' {0}", "archive/tasks": "true"}
+
+
+@pytest.mark.parametrize(("place", "first"), MOVES.items())
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_task_that_an_agent_put_away_is_moved_back(
+    backlog: Project, place: str, first: str, commits: bool
+) -> None:
+    before = backlog.file(SECOND).read_bytes()
+    away = f"backlog/{place}"
+    moves = f"mkdir -p {away}; mv backlog/tasks/task-2* {away}; {'commit' if commits else 'true'}"
+    backlog.agent(f"work; commit; {first.format(SECOND.replace(' ', '?'))}; {moves}; {IDLES}")
+    ran = backlog.run("1")
+    assert [path.name for path in backlog.file(away).iterdir()] == []
+    done = before.replace(b"To Do", b"Done").replace(b"[ ]", b"[x]")
+    assert backlog.file(SECOND).read_bytes() == (done if place == "completed" else before)
+    (event,) = told(ran, "guardReverted")
+    name = SECOND.rpartition("/")[2]
+    assert (event.path, event.what) == (f"{away}/{name}", Forbidden.CREATED)
+    assert event.why.endswith(f"moved back to {SECOND}")
+    head = git(backlog.repository, "rev-parse", "HEAD").strip()
+    assert event.commit == (head if commits else None)
+    left = "" if commits or place != "completed" else f' M "{SECOND}"\n'
+    assert git(backlog.repository, "status", "--porcelain") == left
+
+
+def test_what_the_user_has_put_away_before_stays_there(backlog: Project) -> None:
+    away = backlog.file("backlog/completed") / SECOND.rpartition("/")[2]
+    away.parent.mkdir()
+    shutil.copyfile(backlog.file(SECOND), away)
+    git(backlog.repository, "add", "-A")
+    git(backlog.repository, "commit", "-qm", "mine")
+    backlog.agent(f"work; {DROPS}; commit; {IDLES}")
+    (event,) = told(backlog.run("1"), "guardReverted")
+    assert (event.path, event.what) == (SECOND, Forbidden.DROPPED)
+    assert away.is_file()
+    assert git(backlog.repository, "status", "--porcelain") == ""

@@ -71,6 +71,37 @@ def test_the_ready_task_is_given_and_its_tick_is_seen(project: Project, name: st
     assert git(project.repository, "status", "--porcelain") == ""
 
 
+ROADMAP = """# Roadmap
+
+- [ ] **Phase 7: Reset** - Audit
+- [ ] **Phase 8: Runtime** - Deliver
+- [ ] **Phase 9: Layer** - Approve
+
+### Phase 7: Reset
+- [ ] 07-01-PLAN.md
+### Phase 9: Layer
+**Depends on**: Phase 7
+- [ ] 09-01-PLAN.md
+"""
+
+
+@pytest.mark.slow
+def test_the_plans_of_a_roadmap_come_in_the_place_of_their_phases(project: Project) -> None:
+    with_sample(project, "gsd")
+    path = project.file(".planning/ROADMAP.md")
+    path.write_text(ROADMAP, encoding="utf-8")
+    tick = (
+        "for one in 07-01 'Phase 8:' 09-01 'Phase 7:' 'Phase 9:'; do "
+        'if grep -q "\\[ \\].*$one" .planning/ROADMAP.md; then '
+        'sed -i "/\\[ \\].*$one/s/\\[ \\]/[x]/" .planning/ROADMAP.md; break; fi; done'
+    )
+    done = project.agent(f"work; {tick}; commit; report 'STATUS: IN_PROGRESS'").run("5", "--json")
+    given = [event.task.id for event in told(done, "iterationStarted")]
+    assert given == ["07-01", "8", "09-01", "7", "9"]
+    assert [one for event in told(done, "planChanged") for one in event.done] == given
+    assert "[ ]" not in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_what_an_agent_may_not_change_is_restored(project: Project) -> None:
     with_sample(project, "task-master")

@@ -12,7 +12,7 @@ Slow, for git is asked: call it in threads. It must never write into the work tr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ralph_ls.core.loop.inputs import Notice, RevertedChange
 from ralph_ls.core.plurals import some_of
@@ -60,6 +60,8 @@ class KnownPlan:
     seen: WatchedIteration
     files: tuple[str, ...] = ()
     """Of a plan in several files: those of before and after the iteration."""
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Where the agent moved files of such a plan, by their paths."""
     reporter: Callable[[GuardedPlan, bytes], GuardReport] | None = None
     """What is reported of offences in these bytes; None where the same was reported already."""
 
@@ -203,8 +205,9 @@ class BranchGuard:
     ) -> list[_Finding]:
         touched = [path for path in files if commits.owners(printable_path(path))]
         of_plan = [path for path in self._files_of(plan) if commits.owners(printable_path(path))]
-        paths = [*touched, *of_plan]
-        if not paths or commits.head is None:
+        moves = () if plan is None else plan.moved.values()
+        paths = [*touched, *of_plan, *moves]
+        if not (touched or of_plan) or commits.head is None:
             return []
         now = entries_of(self._root, commits.head, paths)
         base = self._bases(commits, paths, of_plan)
@@ -303,31 +306,41 @@ class BranchGuard:
         self, plan: KnownPlan, paths: Sequence[str], base: TreeEntries, now: TreeEntries
     ) -> list[_Finding]:
         """As ``_judge_plan``, for those files of a plan in several that commits have changed."""
-        source = self._workspace.source
-        earlier = source.files_of(_decode(plan.before or b""))
-        contents = {path: self._contents(path, base, now) for path in paths}
-        ends = {path: data for path, (_, data) in contents.items() if data is not None}
-        texts = [
-            source.text_of(_with_ends(earlier, ends)),
-            source.text_of(_overlaid(_with_ends(earlier, ends), contents, 0)),
-            source.text_of(_overlaid(_with_ends(earlier, ends), contents, 1)),
-        ]
-        before, committed, data = map(_encode, texts)
+        moved = {path: other for path, other in plan.moved.items() if path in paths}
+        there = {**now, **{path: now[other] for path, other in moved.items()}}
+        contents = {path: self._contents(path, base, there) for path in paths}
+        before, committed, data = map(_encode, self._sides(plan, contents))
         judged = self._forbidden(plan, before, committed, data)
-        if judged is None:
+        if judged is None and not moved:
             return []
-        restored = source.files_of(judged.text)
-        reverted, notices = ((), ()) if plan.reporter is None else plan.reporter(judged, data)
-        found: list[_Finding] = []
-        for path, (was, here) in contents.items():
-            wanted = _encode(restored[path]) if path in restored else None
-            if wanted == here:
-                continue
-            entry = base[path] if wanted == was else self._entry(now[path], wanted)
-            found.append(_Finding(path=path, was=now[path], wanted=entry))
-        if found:
+        restored = self._workspace.source.files_of(_decode(data) if judged is None else judged.text)
+        found = [
+            _Finding(path=other, was=now[other], wanted=base[other])
+            for other in moved.values()
+            if now[other] != base[other]
+        ]
+        wanted = {path: _encoded(restored.get(path)) for path in contents}
+        found += [
+            _Finding(
+                path=path, was=now[path], wanted=self._wanted(path, wanted[path], was, base, now)
+            )
+            for path, (was, here) in contents.items()
+            if wanted[path] != here or path in moved
+        ]
+        if found and judged is not None and plan.reporter is not None:
+            reverted, notices = plan.reporter(judged, data)
             found[0] = replace(found[0], reverted=reverted, notices=notices)
         return found
+
+    def _sides(
+        self, plan: KnownPlan, contents: Mapping[str, tuple[bytes | None, bytes | None]]
+    ) -> tuple[str, str, str]:
+        """The joined plan as the iteration began, and as two trees have the files of contents."""
+        source = self._workspace.source
+        ends = {path: data for path, (_, data) in contents.items() if data is not None}
+        earlier = _with_ends(source.files_of(_decode(plan.before or b"")), ends)
+        was, here = (source.text_of(_overlaid(earlier, contents, side)) for side in (0, 1))
+        return source.text_of(earlier), was, here
 
     def _contents(
         self, path: str, base: TreeEntries, now: TreeEntries
@@ -336,10 +349,21 @@ class BranchGuard:
         was, here = (read_file_in(self._root, entry) for entry in (base[path], now[path]))
         return was, here
 
-    def _entry(self, now: TreeEntry | None, data: bytes | None) -> TreeEntry | None:
+    def _wanted(
+        self,
+        path: str,
+        data: bytes | None,
+        was: bytes | None,
+        base: TreeEntries,
+        now: TreeEntries,
+    ) -> TreeEntry | None:
+        """The entry of a file with this content: the one before the iteration, where it is."""
+        if data == was:
+            return base[path]
         if data is None:
             return None
-        mode = now.mode if now is not None and now.is_file else "100644"
+        entry = now[path]
+        mode = entry.mode if entry is not None and entry.is_file else "100644"
         return TreeEntry(mode, write_blob(self._root, data))
 
     def _forbidden(
@@ -444,6 +468,10 @@ def _decode(data: bytes) -> str:
 
 def _encode(text: str) -> bytes:
     return text.encode("utf-8", errors="surrogateescape")
+
+
+def _encoded(text: str | None) -> bytes | None:
+    return None if text is None else _encode(text)
 
 
 def _with_ends(files: Mapping[str, str], contents: Mapping[str, bytes]) -> dict[str, str]:

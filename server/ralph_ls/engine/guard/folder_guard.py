@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import RevertedChange
+from ralph_ls.engine.delivery.restoration_commits import entries_of
 from ralph_ls.engine.git.history import IterationCommits
 from ralph_ls.engine.guard.branch_guard import BranchGuard, KnownPlan
 from ralph_ls.engine.guard.protected_files import DisplacedFiles
@@ -77,6 +78,15 @@ class FolderGuard:
         """
         was = self._source.files_of(before)
         broken = tuple(self._unreadable_back(was))
+        moved = self._moved_back(was, users)
+        broken += tuple(
+            RevertedChange(
+                path=printable_path(other),
+                what=Forbidden.CREATED,
+                why=f"a task must stay where it is, so it was moved back to {printable_path(path)}",
+            )
+            for path, other in moved.items()
+        )
         for _ in range(MERGES):
             after = self._read()
             now = self._source.files_of(after)
@@ -87,6 +97,7 @@ class FolderGuard:
                 before=text.encode("utf-8"),
                 seen=seen,
                 files=tuple({**was, **now}),
+                moved=moved,
             )
             guarded = self._source.guarded(text, after, seen)
             done = GuardedFolder(known=known, reverted=broken, guarded=guarded)
@@ -136,6 +147,34 @@ class FolderGuard:
         for path in here.keys() - wanted.keys():
             self._keeper.move_away(self._root / path, is_copied=True)
         return kept
+
+    def _moved_back(self, was: Files, users: Collection[str]) -> dict[str, str]:
+        """Move back what the agent moved to where the tool puts tasks away; its places by path.
+
+        Restored beside that, a task would be there twice, which its tool does not accept.
+        """
+        parent = Path(self._source.path).parent
+        found: dict[str, str] = {}
+        for path in was:
+            target = self._root / path
+            if os.path.lexists(target) or path in users or not target.parent.is_dir():
+                continue
+            if self._history.version_of_user(path, self._commits) is not None:
+                continue
+            places = (
+                (parent / one / target.name).as_posix() for one in self._source.format.put_away
+            )
+            other = next((one for one in places if self._is_new(one)), None)
+            if other is not None:
+                (self._root / other).rename(target)
+                found[path] = other
+        return found
+
+    def _is_new(self, path: str) -> bool:
+        """Whether a readable file is there that was not committed when the iteration began."""
+        target = self._root / path
+        is_there = target.is_file() and not target.is_symlink() and _is_readable(self._root, path)
+        return is_there and entries_of(self._root, self._commits.base, [path])[path] is None
 
     def _unreadable_back(self, was: Files) -> list[RevertedChange]:
         """Move away what cannot be read as a file of the plan, and restore those that were one."""

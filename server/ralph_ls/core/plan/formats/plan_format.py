@@ -156,6 +156,8 @@ class PlanFormat:
     """
     members: str = ""
     """The pattern of the files in the folder of a plan in several files."""
+    put_away: tuple[str, ...] = ()
+    """Folders beside that folder, to which the tool moves tasks that are over."""
     shared: tuple[str, ...] = ()
     """Those of ``files`` where other programs have files, too: the text decides whose it is."""
     not_in: tuple[str, ...] = ()

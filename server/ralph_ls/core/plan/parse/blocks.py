@@ -38,7 +38,7 @@ from ralph_ls.core.plan.parse.task_rules import (
     select_tasks,
 )
 from ralph_ls.core.plan.parse.titles import (
-    PLACEHOLDERS,
+    PLACEHOLDER_BEGINNINGS,
     fold_whitespace,
     folded_title_id,
     is_bare,
@@ -78,12 +78,35 @@ _INDENT = r"(?:  |\t)[ \t]*+"
 
 
 def _any_of(labels: str) -> str:
-    """A pattern for labels, behind a look at their first two letters, which most lines fail."""
+    """A pattern for labels, behind looks at their first letters, which most lines fail.
+
+    The first look takes each letter for itself, which is fast, the second one as they go together.
+    """
     names = labels.split("|")
-    firsts, seconds = (_forms("".join(name[n : n + 1] for name in names)) for n in (0, 1))
-    short = _forms("".join(name for name in names if len(name) == 1))
-    begins = f"[{firsts}][{seconds}]" + (f"|[{short}]" if short else "")
-    return f"(?={begins})(?i:{labels})"
+    east = _forms("".join(name[0] for name in names if _is_short(name)))
+    whole = [name for name in names if not _is_short(name)]
+    letters = (_forms("".join(name[n] for name in whole)) for n in range(_LETTERS))
+    begins = "".join(f"[{each}]" for each in letters) + (f"|[{east}]" if east else "")
+    return f"(?={begins})(?={_first_pairs(names)})(?i:{labels})"
+
+
+_LETTERS = 3
+
+
+def _is_short(name: str) -> bool:
+    return len(name) < _LETTERS or name[0] > "\u2e80"
+
+
+def _first_pairs(names: Sequence[str]) -> str:
+    """A pattern for the first two letters of the names; the first alone where one is so short."""
+    behind: dict[str, str] = {}
+    for name in names:
+        behind[name[0]] = behind.get(name[0], "") + name[1:2]
+    short = {name for name in names if len(name) == 1}
+    return "|".join(
+        f"[{_forms(first)}]" + ("" if first in short else f"[{_forms(seconds)}]")
+        for first, seconds in behind.items()
+    )
 
 
 def _forms(letters: str) -> str:
@@ -94,7 +117,7 @@ def _forms(letters: str) -> str:
 
 
 _STATUS = rf"[*_]{{0,3}}{_any_of(STATUS_LABELS)}"
-_LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}|{'|'.join(sorted(PLACEHOLDERS))}"
+_LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}|{'|'.join(PLACEHOLDER_BEGINNINGS)}"
 _LABEL = rf"[*_(]{{0,3}}{_any_of(_LABELS)}"
 _NO_LABEL = rf"(?!{_LABEL})"
 _TITLE = (

@@ -229,11 +229,14 @@ CRITERIA_LABELS = (
     "|critères de succès|criterios de aceptación|criterios de éxito|critérios de aceitação"
     "|critérios de sucesso|критерии приёмки|критерии приемки|критерии готовности"
     "|критерии успеха|kryteria akceptacji|kryteria sukcesu|acceptatiecriteria|succescriteria"
+    "|criteri di accettazione|criteri di successo|kriteria penerimaan|kriteria keberhasilan"
+    "|kabul kriterleri|başarı kriterleri|tiêu chí chấp nhận|tiêu chí thành công"  # noqa: RUF001
+    "|критерії приймання|критерії прийняття|критерії готовності|критерії успіху"
 )
 """Labels below which the criteria of a task are, as a pattern, in lower case."""
 STATUS_LABELS = (
-    "status|状态|狀態|状態|ステータス|상태|zustand|statut|état|estado|situação|статус|состояние"
-    "|toestand|trạng thái|stato|durum"
+    "status|状态|狀態|状態|ステータス|상태|statut|état|estado|situação|статус|состояние"
+    "|toestand|trạng thái|stato|durum|stan|стан"
 )
 """Labels of the state of a task, as a pattern, in lower case."""
 _FIELD = re.compile(
@@ -247,7 +250,9 @@ _DESCRIPTION = re.compile(
     r"[*_]{0,3}(?:status|owner|assignee|priority|effort|estimate[ds]?|estimated (?:effort|time)"
     r"|complexity|depends on|dependencies|blocked by|description|acceptance criteria|goal"
     r"|状态|优先级|描述|状態|優先度|상태|우선순위|aufwand|priorität|estado|prioridad|priorité|statut"
-    r"|статус|приоритет|описание|priorytet|opis|prioriteit|beschrijving|bestand|actie)"
+    r"|статус|приоритет|описание|priorytet|opis|prioriteit|beschrijving|bestand|actie|prioridade"
+    r"|stato|priorità|descrizione|prioritas|deskripsi|durum|öncelik|açıklama|trạng thái|ưu tiên"  # noqa: RUF001
+    r"|mô tả|стан|пріоритет|опис|виконавець|stan|beschreibung|descripción|descrição)"
     r"[*_]{0,3}[ \t]*[:：][*_]{0,3}[ \t]*\S",  # noqa: RUF001
     re.IGNORECASE,
 )
@@ -258,7 +263,9 @@ _FIELD_OF_TASK = re.compile(
     r"|文件|位置|问题|原因|解决方案|修复方案|影响|验收测试|ファイル|場所|問題|解決策|影響|파일|위치|문제|원인|해결책"
     r"|해결 방안|영향|datei(?:en)?|ort|ursache|lösung|auswirkung|fichiers?|problème|archivos?"
     r"|problema|causa|solución|impacto|arquivos?|solução|файлы?|проблема|причина|решение|влияние"
-    r"|pliki?|przyczyna|rozwiązanie|wpływ|bestand(?:en)?|probleem|oorzaak|oplossing)"
+    r"|pliki?|przyczyna|rozwiązanie|wpływ|bestand(?:en)?|probleem|oorzaak|oplossing|soluzione"
+    r"|impatto|berkas|masalah|penyebab|solusi|dampak|dosya(?:lar)?|sorun|neden|çözüm|etki|tệp"
+    r"|vấn đề|nguyên nhân|giải pháp|ảnh hưởng|файли?|проблеми?|рішення|вплив|симптоми)"
     r"(?:[*_]{0,3}[ \t]*[:：])",  # noqa: RUF001
     re.IGNORECASE,
 )

@@ -23,6 +23,7 @@ from ralph_ls.core.plan.parse.section_words import (
     PRIORITY_COLUMNS,
     STATE_COLUMNS,
     TITLE_COLUMNS,
+    TOTALS,
     WORK_COLUMNS,
 )
 from ralph_ls.core.plan.parse.state_words import (
@@ -99,9 +100,11 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
 
 
 def read_row(line: str, columns: TableColumns, section: HeadingSection) -> TableRow | None:
-    """Parse one row of a table; None where it has no cell for a state, or no text."""
+    """Parse one row of a table; None for a sum, and without a cell for a state or a text."""
     cells = list(cells_of(line))
     texts = [line[begin:end].strip().replace("\\|", "|") for begin, end in cells]
+    if any(text.strip("*_`: ").lower() in TOTALS for text in texts[:2]):
+        return None
     written_state = None
     mark, box = _take_box(line, cells, texts)
     if mark is None and columns.state is not None and columns.state < len(cells):

@@ -1,4 +1,4 @@
-"""Section words: what headings of sections and columns say of what is below, in fifteen languages.
+"""Section words: what headings of sections and columns say of what is below, in sixteen languages.
 
 A heading is compared as a whole, in lower case and without marks, numbers and remarks.
 """
@@ -60,6 +60,14 @@ TASKS = FINDINGS | _names(
     "việc cần làm|cần làm|công việc|danh sách công việc|nhiệm vụ|các bước tiếp theo|còn lại",
     "bước tiếp theo|việc còn lại|đang làm",
     "tugas|daftar tugas|langkah selanjutnya|langkah berikutnya|selanjutnya|belum selesai",
+    "sedang dikerjakan|tugas tersisa|tugas yang tersisa|sisa tugas|perlu dikerjakan",
+    "sedang berjalan",
+    "devam edenler|devam eden|devam eden görevler|açık görevler|bekleyen görevler|in corso",  # noqa: RUF001
+    "attività aperte|attività in sospeso|da completare|zu erledigen|noch zu tun|noch offen",
+    "завдання|задачі|список завдань|список задач|поточні завдання|поточні задачі|відкриті завдання",
+    "до виконання|залишилось|залишилося|залишилось зробити|що залишилось|треба зробити|зробити",
+    "наступні кроки|наступний крок|наступне завдання|подальші кроки|найближчі кроки|в роботі",
+    "у роботі|в процесі|у процесі|не виконано|не зроблено|беклог|невиконані завдання",  # noqa: RUF001
 )
 
 DONE = _names(
@@ -79,12 +87,16 @@ DONE = _names(
     "gedaan|klaar|afgerond|voltooid|gereed|afgeronde taken|voltooide taken",
     "completato|completati|completate|fatto|tamamlananlar|tamamlandı|yapılanlar|bitenler",  # noqa: RUF001
     "đã xong|đã hoàn thành|hoàn thành|đã làm|xong|selesai|sudah selesai",
+    "tugas selesai|görevler tamamlandı|tamamlanan görevler|fatti|attività completate",  # noqa: RUF001
+    "виконано|виконані завдання|виконані задачі|завершено|завершені завдання|зроблено|готово",
+    "що зроблено|реалізовано|завершені етапи",
 )
 
 BEGUN = _names(
     "in progress|work in progress|tasks in progress|进行中|進行中|진행 중|진행 중인 작업|in arbeit",
     "en cours|en progreso|en curso|em andamento|em progresso|в работе|в процессе|w trakcie|w toku",
-    "in uitvoering|đang làm",
+    "in uitvoering|đang làm|in corso|sedang dikerjakan|sedang berjalan|devam edenler|devam eden",
+    "в роботі|у роботі|в процесі|у процесі",  # noqa: RUF001
 )
 """Whole headings below which what gives no state is in progress."""
 
@@ -97,7 +109,8 @@ PROGRESS = BEGUN | _names(
 NOTES = _names(
     "备注|笔记|メモ|備考|메모|notizen|notas",
     "заметки|примечания|notatki|uwagi|uwagi techniczne|notities|opmerkingen",
-    "catatan|ghi chú|ghi chú thực thi|notlar|appunti",
+    "catatan|ghi chú|ghi chú thực thi|notlar|appunti|remarques|anotações|observações|observaciones",
+    "нотатки|примітки|зауваження|anmerkungen|bemerkungen",
 )
 """Never tasks."""
 
@@ -105,7 +118,8 @@ LEGENDS = _names(
     "priority key|key|how items get added|how to add items",
     "legend|status legend|task legend|task notation|notation|task tags|task format|status values",
     "status definitions|状态说明|图例|凡例|범례|legende|légende|leyenda|legenda|statuslegende",
-    "легенда",
+    "легенда|умовні позначення|позначення|статуси|обозначения|keterangan|legenda status|açıklama",  # noqa: RUF001
+    "gösterim|chú giải|chú thích|ký hiệu",
 )
 """The same: a box for each state is explained there."""
 
@@ -120,6 +134,7 @@ PROSE = _names(
     "usage|warnings|workflow",
     "decision log|decision record|decision records|方案选择|方案选择记录",
     "конвенции|соглашения|правила|konwencje|zasady|conventies|afspraken|convenzioni|regole|kurallar",
+    "правила роботи|конвенції|угоди|принципи",
     "quy ước|quy tắc|konvensi|aturan|規約|規則|ルール|规则|惯例|规范",
     "규칙|컨벤션|hinweise|regeln|règles|reglas",
     "regras|konventionen|convenciones|convenções|约定|规约|규약",
@@ -138,10 +153,25 @@ PROSE = _names(
     "metryki sukcesu",
     "overzicht|doel|doelen|achtergrond|vereisten|eisen|architectuur|risico's|acceptatiecriteria",
     "samenvatting|inleiding|werkafspraken|succescriteria|beslissingen|verificatie",
+    "panoramica|riepilogo|introduzione|obiettivi|rischi|requisiti|architettura|criteri di successo",
+    "criteri di accettazione|decisioni|sfondo|metas|requisitos|arquitetura|arquitectura",
+    "anforderungen|architektur|entscheidungen|exigences|décisions|decisiones|decisões",
+    "ikhtisar|ringkasan|pendahuluan|latar belakang|tujuan|risiko|persyaratan|arsitektur|keputusan",
+    "genel bakış|özet|giriş|hedefler|hedef|riskler|gereksinimler|mimari|kararlar|kabul kriterleri",  # noqa: RUF001
+    "tổng quan|tóm tắt|giới thiệu|bối cảnh|mục tiêu|rủi ro|yêu cầu|kiến trúc|quyết định",
+    "огляд|опис|опис завдання|мета|ціль|цілі|контекст|вимоги|архітектура|ризики|посилання|підсумки",
+    "резюме|вступ|структура проєкту|структура проекту|поза межами|технічні нотатки|як тестувати",
+    "перевірка|рішення|технічні рішення|метрики успіху",
     "risk assessment|risks and mitigations|success metrics|metrics|timeline|files|key files",
     "problem|the problem|problem statement|desired behavior|desired behaviour|expected behavior",
     "expected behaviour|current behavior|current behaviour|steps to reproduce|motivation|rationale",
-    "disadvantages|drawbacks",
+    "disadvantages|drawbacks|alternatives|alternatives considered|considered alternatives",
+    "rejected alternatives|alternatives rejected|options considered|considered options",
+    "备选方案|替代方案|代替案|検討した代替案|대안|검토한 대안|alternativen",
+    "betrachtete alternativen",
+    "alternatives envisagées|alternativas|alternativas consideradas|альтернативы|alternatywy",
+    "rozważane alternatywy|alternatieven|overwogen alternatieven|alternative considerate",
+    "değerlendirilen alternatifler|các phương án thay thế|alternatif",
     "strengths|weaknesses|pros|cons|advantages|benefits|expected results|expected outcomes",
     "expected benefits|trade offs|tradeoffs|优势|劣势|优点|缺点|弱点|预期收益|预期效果|预期结果",
     "メリット|デメリット",
@@ -176,6 +206,10 @@ CRITERIA = re.compile(
     r"|critères (?:d'acceptation|de succès).*|criterios de (?:aceptación|éxito).*"
     r"|critérios de (?:aceitação|sucesso).*|критерии (?:приёмки|приемки|готовности|успеха).*"
     r"|kryteria (?:akceptacji|sukcesu|ukończenia).*|(?:acceptatie|succes)criteria.*"
+    r"|criteri di (?:accettazione|successo).*|kriteria (?:penerimaan|keberhasilan|selesai).*"
+    r"|(?:kabul|başarı|tamamlanma) kriterleri.*|tiêu chí (?:chấp nhận|hoàn thành|thành công).*"  # noqa: RUF001
+    r"|критерії (?:приймання|прийняття|готовності|успіху).*"
+    r"|(?:чек ?лист|контрольний список|список) (?:тест\w*|перевір\w*|приймання)"
 )
 """Whole headings whose boxes say when the work is done, not what it is."""
 
@@ -191,7 +225,7 @@ CHECKS = _names(
     "verificatie|controle|controles|criteria|testcriteria|verifica|verifiche|criteri",
     "criteri di accettazione|criteri di test|test kriterleri|kontroller|doğrulama|kriterler",
     "kabul kriterleri|kiểm tra|xác minh|tiêu chí|tiêu chí chấp nhận|verifikasi|pengujian|kriteria",
-    "kriteria penerimaan",
+    "kriteria penerimaan|перевірка|перевірки|критерії|критерії перевірки|критерії тестування",
 )
 """Labels below a heading with a state whose boxes say the same."""
 
@@ -205,7 +239,9 @@ WORK = re.compile(
     r"|aufgaben|offene?|nächste|fehlende?|tâches|à faire|prochaine?s?|restante?s?|tareas"
     r"|pendientes?|próxim[oa]s|faltantes?|por hacer|tarefas|pendentes?|a fazer"
     r"|задач[аи]?|осталось|следующ\w+|сделать|zadania|następne|pozostał\w+|do zrobienia"
-    r"|taken|volgende|nog te|openstaande)\b"
+    r"|taken|volgende|nog te|openstaande|resterende?|attività|rimanenti|prossim[oiae]|da fare"
+    r"|tugas|tersisa|selanjutnya|berikutnya|görev(?:ler)?|kalan|yapılacak(?:lar)?|sonraki"  # noqa: RUF001
+    r"|nhiệm vụ|công việc|còn lại|cần làm|tiếp theo|завдан\w+|залиши\w+|наступн\w+|зробити)\b"
     r"|待|后续|任务|任務|未完|下一步|剩余|计划中|タスク|やること|残り?作業|残件|未対応|課題|予定|今後|立即|即将"
     r"|할 일|남은|작업|예정|다음",
     re.IGNORECASE,
@@ -282,7 +318,8 @@ OUT_OF_SCOPE = re.compile(
     r"|nicht im umfang.*|außerhalb des umfangs.*|nicht ziele|hors (?:périmètre|scope).*"
     r"|fuera de alcance.*|qué no hacer.*|fora d[eo] escopo.*|o que não fazer.*"
     r"|вне (?:рамок|области|scope).*|что не (?:делаем|делать|входит).*|poza zakresem.*"
-    r"|buiten scope.*"
+    r"|buiten scope.*|fuori (?:ambito|scope).*|cosa non fare.*|di luar (?:lingkup|cakupan).*"
+    r"|kapsam dışı.*|ngoài phạm vi.*|поза (?:межами|рамками|scope).*|що не (?:робимо|входить).*"  # noqa: RUF001
 )
 """Whole headings of what is not to be done: no tasks, and optional ones with a box."""
 
@@ -295,6 +332,8 @@ MAYBE = re.compile(
 
 LATER = {
     "optional": _names("可选|选做|任意|선택|선택 사항|optionnel|facultatif|opcional|опционально")
+    | _names("wahlfrei|tùy chọn|tuỳ chọn|không bắt buộc|опціонально|pilihan|i\u0307steğe bağlı")  # noqa: RUF001
+    | _names("необов'язково|необов\u2019язково")  # noqa: RUF001
     | _names("необязательно|opcjonalne|opcjonalnie|optioneel|opzionale|opsional|isteğe bağlı"),  # noqa: RUF001
     "future": _names("未来|将来|향후|zukunft|zukünftig|futur|futuro|в будущем|будущее|przyszłość")
     | _names("na przyszłość|toekomst|masa depan|gelecek|tương lai|post mvp|after mvp|after the mvp")
@@ -307,10 +346,11 @@ LATER = {
     | _names("melhorias futuras|extensões futuras|будущие улучшения|будущие расширения")
     | _names("przyszłe rozszerzenia|przyszłe ulepszenia|toekomstige uitbreidingen")
     | _names("toekomstige verbeteringen|sviluppi futuri|miglioramenti futuri|mở rộng tương lai")
+    | _names("майбутнє|на майбутнє|у майбутньому|майбутні покращення|майбутні розширення|після mvp")  # noqa: RUF001
     | _names("gelecek geliştirmeler|pengembangan selanjutnya|cải tiến tương lai"),
     "later": _names("以后|之后|稍后|後で|나중에|나중|추후|später|plus tard|más adelante|más tarde")
     | _names("mais tarde|depois|позже|потом|później|na później|più tardi|in seguito|nanti|sonra")
-    | _names("sau|sau này"),
+    | _names("sau|sau này|пізніше|потім|згодом"),
 }
 """Names of optional sections in other languages than English, by the English one."""
 
@@ -413,6 +453,7 @@ TASKS_LAST_WORDS = (
 STEPS = re.compile(
     r"\W*(?:(?:phase|milestone|sprint|step|stage|batch|track|workstream|wave|phasen?|meilenstein"
     r"|schritt|étape|jalon|fase|hito|paso|etapa|marco|passo|этап|фаза|шаг|спринт|веха|faza|etap|krok"
+    r"|етап|крок|віха|aşama|adım"  # noqa: RUF001
     r"|stap|mijlpaal|giai đoạn|bước|tahap|langkah|m[0-9]{1,2})\b"
     r"|第[一二三四五六七八九十0-9]+[阶階步]|阶段|階段|步骤|フェーズ|ステップ|"
     r"マイルストーン|[0-9]+ ?단계|단계|스프린트|마일스톤)"
@@ -428,6 +469,10 @@ EXECUTION = _names(
 """Whole headings of the steps to execute, beside which parts of phases only describe them."""
 
 STEP_SECTIONS = EXECUTION | _names(
+    "phases of execution|execution phases|phases of implementation|phases of development",
+    "development phases|project phases|delivery phases|build phases|rollout phases",
+    "migration phases|development stages|execution stages|delivery plan|rollout plan|build order",
+    "build plan|build steps|build sequence|rollout steps|delivery steps|development steps",
     "action plan|development plan|execution order|execution plan|fix plan|implementation order",
     "implementation phases|implementation plan|implementation roadmap|implementation sequence",
     "implementation stages|implementation steps|migration plan|migration steps|order of work",
@@ -455,6 +500,9 @@ STEP_SECTIONS = EXECUTION | _names(
     "passi di implementazione|piano di implementazione|piano d'azione|uygulama planı",  # noqa: RUF001
     "uygulama adımları|kế hoạch triển khai|các bước thực hiện|các bước triển khai|lộ trình",  # noqa: RUF001
     "langkah implementasi|rencana implementasi|langkah pengerjaan|tahapan|tahapan implementasi",
+    "rencana kerja|uygulama plani|yol haritası|aşamalar|adımlar|fasi|passi|piano di lavoro",  # noqa: RUF001
+    "план розробки|план реалізації|план робіт|план роботи|план виконання|план впровадження|кроки",
+    "план виправлень|план дій|дорожня карта|порядок робіт|етапи|кроки реалізації|етапи реалізації",
 )
 """Whole headings that do the same."""
 
@@ -469,7 +517,8 @@ FIX_PLANS = _names(
 _NUMBER = r"[ ]?[#\u2116]?[0-9]+(?:[.-][0-9]+)*[a-z]?\b"
 TASK_NAME = re.compile(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
-    rf"(?:(?:sub-?)?(?:task|story|ticket|aufgabe|tâche|tarea|tarefa|задача|zadanie|taak)-?{_NUMBER}"
+    rf"(?:(?:sub-?)?(?:task|story|ticket|aufgabe|tâche|tarea|tarefa|задача|zadanie|taak|attività|tugas"
+    rf"|görev|nhiệm vụ|завдання)-?{_NUMBER}"
     r"|t-?[0-9]{1,4}\b(?=[ :.\u2013\u2014-])"
     rf"|(?:任务|任務|タスク|작업|태스크){_NUMBER})"
 )
@@ -479,7 +528,7 @@ STEP_NAME = re.compile(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
     r"(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|fix|patch|change|batch"
     rf"|track|workstream|schritt|étape|paso|etapa|passo|fase|этап|фаза|шаг|спринт|faza|etap|krok|stap"
-    rf"|giai đoạn|bước|tahap|langkah){_NUMBER}"
+    rf"|giai đoạn|bước|tahap|langkah|aşama|adım|етап|крок){_NUMBER}"  # noqa: RUF001
     r"(?! (?:to|and|or|execution|goals?|overview|summary|success|deliverables?|notes?"
     r"|(?:\w+ )?criteria)\b)"
     r"|[^\w\[]*第[一二三四五六七八九十0-9]+[阶階步]"
@@ -536,20 +585,26 @@ PRIORITIES = {
         "prioridade alta",
         "высокий приоритет|критический приоритет|критично|срочно|wysoki priorytet|priorytet wysoki",
         "wysokie priorytety|pilne|hoge prioriteit|prioriteit hoog",
+        "alta priorità|priorità alta|priorità critica|prioritas tinggi|yüksek öncelik|acil",
+        "yüksek öncelikli|ưu tiên cao|високий пріоритет|пріоритет високий|критичний пріоритет",
+        "критично|терміново|mendesak|dringend|urgente|urgent|kritisch",
     ),
     "P1": _names(
         "中优先级|中等优先级|中优先|优先级中|優先度中|中優先度|중간 우선순위|mittlere priorität",
         "priorité moyenne",
         "prioridad media|prioridade média|média prioridade",
         "средний приоритет|приоритет средний|średni priorytet|priorytet średni|średnie priorytety",
-        "gemiddelde prioriteit|prioriteit gemiddeld",
+        "gemiddelde prioriteit|prioriteit gemiddeld|media priorità|priorità media",
+        "prioritas sedang|prioritas menengah|orta öncelik|orta öncelikli|ưu tiên trung bình",
+        "середній пріоритет|пріоритет середній",
     ),
     "P2": _names(
         "低优先级|较低优先级|最低优先级|低优先|優先度低|低優先度|낮은 우선순위|niedrige priorität",
         "basse priorité|priorité basse",
         "baja prioridad|prioridad baja|baixa prioridade|prioridade baixa",
         "низкий приоритет|приоритет низкий|niski priorytet|priorytet niski|niskie priorytety",
-        "lage prioriteit|prioriteit laag",
+        "lage prioriteit|prioriteit laag|bassa priorità|priorità bassa|prioritas rendah",
+        "düşük öncelik|düşük öncelikli|ưu tiên thấp|низький пріоритет|пріоритет низький",
     ),
 }
 
@@ -561,11 +616,12 @@ TITLE_COLUMNS = _names(
     "задача|название|задание|функция|требование|шаг|zadanie|nazwa|funkcja|krok|tytuł|wymaganie",
     "taak|naam|stap|actie|functie",
     "attività|compito|funzionalità|görev|iş|özellik|công việc|nhiệm vụ|tính năng|hạng mục|cụm|việc",
-    "tugas|fitur",
+    "tugas|fitur|nama|judul|завдання|задача|назва|функція|вимога|крок|elemento|nome|passaggio",
 )
 PART_COLUMNS = _names(
     "stage|phase|milestone|module|component|阶段|模块|里程碑|ステップ|フェーズ|단계|etapa|fase|hito",
-    "этап|фаза|модуль|etap|faza|moduł|onderdeel",
+    "этап|фаза|модуль|etap|faza|moduł|onderdeel|phasen|meilenstein|étape|jalon|tahap|modul|aşama",
+    "giai đoạn|mô đun|етап|fasi|modulo|módulo|marco|フェーズ名|マイルストーン|마일스톤",
 )
 """Titles where no column of the others is there."""
 WORK_COLUMNS = _names(
@@ -579,16 +635,25 @@ NUMBER_COLUMNS = _names("#|no|no.|nr|nr.|n°|№|id|num|number|s/n|sr|序号|编
 DETAIL_COLUMNS = _names(
     "description|what|what lands|what happens|theme|goal|deliverable|deliverables|scope|focus",
     "内容|내용|beschreibung|descripción|descrição|描述|说明|説明|설명",
-    "описание|содержание|заметки|opis|treść|beschrijving|omschrijving",
+    "описание|содержание|заметки|opis|treść|beschrijving|omschrijving|descrizione|deskripsi",
+    "açıklama|mô tả|nội dung|опис|зміст",  # noqa: RUF001
 )
 """Titles where there is none of these, else what they are about."""
 STATE_COLUMNS = _names(
     "status|state|done|done?|complete|completed|progress|状态|狀態|进度|状態|進捗|状況|상태|진행",
     "stand|zustand|état|statut|estado|situação",
     "статус|состояние|готово|прогресс|stan|postęp|gotowe|voortgang|toestand|gereed",
-    "stato|durum|trạng thái|tiến độ",
+    "stato|durum|trạng thái|tiến độ|keadaan|kemajuan|ilerleme|avanzamento|стан|прогрес",
 )
+TOTALS = _names(
+    "total|totals|sum|grand total|overall|总计|合计|總計|合計|계|합계|총계|summe|gesamt|insgesamt",
+    "total général|somme|suma|total general|soma|total geral|итого|всего|разом|усього",
+    "razem|łącznie",
+    "totaal|totale|toplam|tổng|tổng cộng|jumlah|total keseluruhan",
+)
+"""First cells of rows that add up the others."""
 PRIORITY_COLUMNS = _names(
     "priority|prio|severity|优先级|優先級|優先度|우선순위|priorität|priorité|prioridad|prioridade",
-    "приоритет|приор|приор.|priorytet|prioriteit",
+    "приоритет|приор|приор.|priorytet|prioriteit|priorità|prioritas|öncelik|ưu tiên|độ ưu tiên",
+    "пріоритет",
 )

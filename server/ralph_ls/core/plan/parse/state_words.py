@@ -394,7 +394,7 @@ _DETAIL = re.compile(r"[\s,;]*(?:(?:on|at|in|am|le)\s+)?[0-9][0-9./:%-]*[\s0-9./
 
 
 def _fold(text: str) -> str:
-    return text.translate(_MARKS).lower()
+    return text.translate(_MARKS).lower().replace("i\u0307", "i")
 
 
 def _spaced(words: str) -> str:

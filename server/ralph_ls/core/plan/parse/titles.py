@@ -108,6 +108,8 @@ def is_no_task(text: str) -> bool:
     """
     if not text.strip(_EDGES) or is_placeholder(text):
         return True
+    if _NO_FINDINGS.fullmatch(text.strip(_EDGES).lower()) is not None:
+        return True
     opening = _OPENING_BRACKET.match(text)
     if opening is None:
         return False
@@ -117,8 +119,19 @@ def is_no_task(text: str) -> bool:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text says that there is no task: ``None yet``."""
-    return text.strip(_EDGES).lower() in PLACEHOLDERS
+    """Whether a text as a whole says that there is no task: ``None yet``, ``(empty: see …)``.
+
+    Only in brackets may a remark follow: ``No open ports in the firewall`` is a task.
+    """
+    bare = text.strip(_EDGES).rstrip(_STOPS).lower()
+    if bare in PLACEHOLDERS or _NO_WORK.fullmatch(bare) is not None:
+        return True
+    outside = text.strip("_* \t")
+    if not (outside.startswith("(") and outside.rstrip(".").endswith(")")):
+        return False
+    head = _REMARK_IN_BRACKETS.split(bare, maxsplit=1)[0].strip(_EDGES)
+    is_known = head in PLACEHOLDERS or _NO_WORK.fullmatch(head) is not None
+    return is_known and ")" not in bare
 
 
 def is_explicit_id(text: str) -> bool:
@@ -210,13 +223,80 @@ _REFERENCE = re.compile(
     r"(?:\d|v\d|#\d|(?:note|info|tip|warning|caution|important|example|fyi|nb)\b)", re.IGNORECASE
 )
 _EDGES = "_*()[]. \t"
+_STOPS = "!.\u3002"
+_NOW = (
+    r"(?: (?:yet|currently|now|today|here|left|remaining|open|outstanding|pending|planned|scheduled"
+    r"|known|found|so far|for now|right now|at (?:the|this) (?:moment|time|point)|at present))*"
+)
+_ADJECTIVES = (
+    r"(?:(?:open|pending|remaining|outstanding|current|active|known|new|further|more|other|urgent"
+    r"|additional|blocked|planned|unfinished|incomplete|completed) )*"
+)
+_NO_WORK = re.compile(
+    rf"none{_NOW}|nothing(?: left)?(?: to (?:do|fix))?{_NOW}"
+    rf"|(?:there (?:is|are) )?(?:currently )?no {_ADJECTIVES}"
+    rf"(?:tasks?|todos?|to-dos?|items?|action items?|fixes|work|entries|stories|steps){_NOW}"
+)
+_NO_FINDINGS = re.compile(
+    rf"no {_ADJECTIVES}(?:bugs?|issues?|problems?|blockers?|questions?|errors?|findings?|defects?"
+    rf"|risks?|notes?|decisions?){_NOW}"
+)
+"""With a box these may be criteria: ``- [ ] No open issues``."""
+_REMARK_IN_BRACKETS = re.compile(r"\s*[:;,\u2013\u2014\uff1a]\s*|\.\s+|\s--?\s")
 PLACEHOLDERS = frozenset(
     {"none", "none yet", "nothing", "nothing yet", "n/a", "tbd", "tba", "empty", "no tasks"}
-    | {"none currently", "none so far", "none at the moment", "no tasks yet", "no open tasks"}
-    | {"无", "無", "暂无", "暂无任务", "なし", "タスクなし", "없음", "keine", "keine aufgaben"}
-    | {"aucun", "aucune", "aucune tâche", "ninguno", "ninguna", "sin tareas", "nenhum", "nenhuma"}
-    | {"sem tarefas", "нет", "нет задач", "пока нет", "brak", "brak zadań", "geen", "geen taken"}
+    | {
+        "无",
+        "無",
+        "暂无",
+        "暂无任务",
+        "暂无待办",
+        "暂无内容",
+        "无任务",
+        "無任務",
+        "没有",
+        "没有任务",
+    }
+    | {
+        "空",
+        "目前没有",
+        "暂时没有",
+        "没有待办",
+        "なし",
+        "タスクなし",
+        "特になし",
+        "現在なし",
+        "該当なし",
+    }
+    | {"今のところなし", "없음", "현재 없음", "아직 없음", "해당 없음", "작업 없음", "할 일 없음"}
+    | {"keine", "keine aufgaben", "keine offenen aufgaben", "keine offenen punkte", "noch keine"}
+    | {"derzeit keine", "aktuell keine", "zurzeit keine", "nichts", "noch nichts"}
+    | {"nichts offen", "nichts zu tun", "aucun", "aucune", "aucune tâche", "aucune tâche en cours"}
+    | {"aucune pour le moment", "aucun pour le moment", "aucune pour l'instant"}
+    | {"aucun pour l'instant", "ninguno", "ninguna"}
+    | {"ninguno por ahora", "ninguna por ahora", "sin tareas", "sin tareas pendientes", "nada"}
+    | {"nada pendiente", "nada por hacer", "no hay tareas", "no hay tareas pendientes", "nenhum"}
+    | {"nenhuma", "nenhuma tarefa", "nenhum por enquanto", "nenhuma por enquanto", "sem tarefas"}
+    | {"sem tarefas pendentes", "nada a fazer", "não há tarefas", "нет", "нет задач", "пока нет"}
+    | {"задач нет", "нет открытых задач", "нет активных задач", "пусто", "пока пусто", "ничего"}
+    | {"пока ничего", "brak", "brak zadań", "brak otwartych zadań", "na razie brak"}
+    | {"nic", "nic do zrobienia", "geen", "geen taken", "geen open taken", "nog geen"}
+    | {"niets", "niets te doen", "nog niets", "nessuno", "nessuna", "niente"}
+    | {"nessuna attività", "nessun compito", "niente da fare", "nulla", "nulla da fare"}
+    | {"tidak ada", "belum ada", "tidak ada tugas", "belum ada tugas", "kosong", "yok", "boş"}
+    | {"görev yok", "şu an yok", "không có", "chưa có", "không có nhiệm vụ", "trống"}
+    | {"chưa có nhiệm vụ", "немає", "нема", "поки немає", "немає завдань", "завдань немає"}
+    | {"немає відкритих завдань", "порожньо", "поки порожньо", "нічого", "поки нічого"}
 )
+_BEGINNINGS = PLACEHOLDERS | {"no ", "currently ", "there "}
+PLACEHOLDER_BEGINNINGS = tuple(
+    sorted(
+        begin
+        for begin in _BEGINNINGS
+        if not any(begin != other and begin.startswith(other) for other in _BEGINNINGS)
+    )
+)
+"""How every placeholder begins, behind brackets and marks."""
 
 
 def _strip_strike(text: str) -> tuple[str, bool]:

@@ -324,3 +324,26 @@ def test_states_in_front_and_behind() -> None:
     assert closing_remark("登录（内测版已完成）") == (2, TaskState.DONE)  # noqa: RUF001
     assert closing_remark("登录（未完成）") == (2, TaskState.TODO)  # noqa: RUF001
     assert closing_remark("Design approved ✅") is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            ("## Dates", "| Phase | Work | Status |", "|---|---|---|", "| 1 | Saw | open |",
+             "| **Total** | All | open |", "| | Sum | open |"),
+            ["todo Saw"],
+            id="a-sum-is-no-row",
+        ),
+        pytest.param(
+            ("## Record", "**Alternatives considered**:", "- ❌ Glue", "## Next steps", "1. Saw"),
+            ["todo Saw"],
+            id="alternatives-are-prose",
+        ),
+        pytest.param(
+            ("## Found", "- old", "## Phases of execution", "1. Saw"), ["todo Saw"], id="phases-of"
+        ),
+    ],
+)  # fmt: skip
+def test_what_people_call_things(lines: tuple[str, ...], expected: list[str]) -> None:
+    assert shown(*lines) == expected

@@ -82,7 +82,8 @@ _PHRASES = {
         "out of scope", "postponed to v2", "gestrichen", "nicht mehr nötig",
         "abandonné", "obsoleto",
         "ya no es necesario", "não será feito", "已废弃", "不要", "폐기", "не нужно", "nieaktualne",
-        "geschrapt", "non necessario", "tidak perlu", "iptal edildi", "không cần", "скасовано",
+        "geschrapt", "non necessario", "tidak perlu", "iptal edildi",
+        "İptal", "không cần", "скасовано",
         "відкладено",
     ),
 }  # fmt: skip

@@ -11,6 +11,7 @@ from ralph_ls.core.plan.parse.titles import (
     title_id,
 )
 from ralph_ls.protocol.task_words import Priority
+from tests.unit.core.plan.plan_assertions import problems_of, shown
 
 
 @pytest.mark.parametrize(
@@ -103,3 +104,40 @@ def test_placeholders_and_references_are_no_tasks(text: str) -> None:
 @pytest.mark.parametrize("text", ["a", "[FEATURE] a", "[notebook] a", "[] a", "none of it works"])
 def test_other_texts_may_be_tasks(text: str) -> None:
     assert not is_no_task(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(empty — no open fixes; see progress.json for the phase)", "No open fixes",
+        "Nothing to do",
+        "(none at the moment)", "None currently", "Keine", "暂无", "(empty: nothing here)",
+        "_(none)_", "None remaining.", "Nothing left to do!",
+        "No pending tasks yet",
+        "(none yet - add some)", "There are no open tasks", "No further work planned",
+        "(nichts; alles erledigt)", "Nada por hacer", "Поки немає", "Niente da fare", "Belum ada",
+    ],
+)  # fmt: skip
+def test_whole_items_that_say_that_there_is_no_task(text: str) -> None:
+    assert is_no_task(text)
+    assert shown("# Plan", "- [ ] a", f"- [ ] {text}") == ["todo a"]
+    found = [code for code, _ in problems_of(f"- [ ] a\n- [ ] {text}")]
+    assert found == ["empty-task"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No open ports in the firewall", "Nothing to do page: add a picture", "No open issues",
+        "Leer el fichero", "Leer", "None — return it from parse()", "(empty) state of the list",
+        "(none) and (some)", "Empty the cache", "No tasks without a title", "Nothing left behind",
+        "Keine doppelten Zeilen", "(optional: nothing)", "Nada te turbe", "Noteworthy",
+    ],
+)  # fmt: skip
+def test_tasks_that_begin_like_it(text: str) -> None:
+    assert shown("# Plan", "- [ ] a", f"- [ ] {text}")[1:] == [f"todo {text}"]
+
+
+def test_no_bugs_is_a_criterion_only_with_a_box() -> None:
+    assert is_no_task("No open issues.")
+    assert shown("# Plan", "## Tasks", "- a", "- No known bugs") == ["todo a"]

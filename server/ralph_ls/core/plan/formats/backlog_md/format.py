@@ -21,6 +21,7 @@ BACKLOG = PlanFormat(
     load=_load,
     files=("backlog/tasks", ".backlog/tasks"),
     members="*.md",
+    put_away=("completed", "archive/tasks"),
     signs=("backlog/config.yml", ".backlog/config.yml", "backlog.config.yml"),
     shows=("backlog/config.yml", ".backlog/config.yml", "backlog.config.yml"),
     begin="write a task with: backlog task create TITLE",
