@@ -212,6 +212,8 @@ class GuessCause(Enum):
     """Tasks are open below headings that say that they are done."""
     CLAIMS = auto()
     """Lines say that all tasks are done, and some are open."""
+    STATUS_AGAINST_BOX = auto()
+    """Lines ``Status: …`` say something else than the boxes of their tasks, which count."""
     DONE_BELOW_OPEN = auto()
     """Headings say that they are not done, and everything below them is."""
 

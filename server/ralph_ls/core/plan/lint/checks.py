@@ -16,6 +16,7 @@ The checks, by code:
 - ``open-under-completed``: a heading such as "Completed" says that a task is done, and its box says
   that it is not; the box counts. For all below headings such as ``Phase 1 (DONE)``, one remark.
 - ``ticked-under-open``: a heading says that it is in progress, and everything below it is done.
+- ``status-against-box``: a line ``Status: Done`` is below an open box, or the other way round.
 - ``lines-read-as-tasks``, ``lines-read-as-done``, ``lines-read-as-prose``,
   ``headings-read-as-tasks``, ``headings-not-read``, ``lines-not-read``, ``rows-not-read``,
   ``box-not-read``, ``table-read-by-column``: the plan leaves open what is meant, and this is how
@@ -260,6 +261,7 @@ _GUESSED = {
     GuessCause.OPEN_BELOW_DONE: CheckCode.OPEN_UNDER_COMPLETED,
     GuessCause.CLAIMS: CheckCode.OPEN_UNDER_COMPLETED,
     GuessCause.DONE_BELOW_OPEN: CheckCode.TICKED_UNDER_OPEN,
+    GuessCause.STATUS_AGAINST_BOX: CheckCode.STATUS_AGAINST_BOX,
 }
 
 
@@ -270,6 +272,7 @@ _WITHOUT_FIX = frozenset(
         GuessCause.PROSE,
         GuessCause.OPEN_BELOW_DONE,
         GuessCause.DONE_BELOW_OPEN,
+        GuessCause.STATUS_AGAINST_BOX,
         GuessCause.CLAIMS,
     }
 )
@@ -329,6 +332,12 @@ def _guess_message(guess: PlanGuess) -> str:
             rows = "row is" if is_one else "rows are"
             column = f"by the column {names}"
             return f"{number} {rows} read from a table {column}; write boxes there to be sure"
+        case GuessCause.STATUS_AGAINST_BOX:
+            have, other = (
+                ("1 task has", "its box") if is_one else (f"{number} tasks have", "the box")
+            )
+            says = f"that says something else than {other}, which counts; change one of them"
+            return f"{have} a line Status: {says}"
         case GuessCause.OPEN_BELOW_DONE | GuessCause.DONE_BELOW_OPEN | GuessCause.CLAIMS:
             return _contradiction_message(guess)
         case _:  # pragma: no cover

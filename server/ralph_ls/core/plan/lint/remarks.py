@@ -38,6 +38,7 @@ class CheckCode(StrEnum):
     BLOCKED_WITHOUT_REASON = "blocked-without-reason"
     OPEN_UNDER_COMPLETED = "open-under-completed"
     TICKED_UNDER_OPEN = "ticked-under-open"
+    STATUS_AGAINST_BOX = "status-against-box"
     DONE_WITHOUT_TICK = "done-without-tick"
     LINES_READ_AS_TASKS = "lines-read-as-tasks"
     LINES_READ_AS_DONE = "lines-read-as-done"

@@ -1,6 +1,7 @@
-"""Contradictions: headings that say something else of their state than the tasks below them.
+"""Contradictions: headings and lines that say something else of a state than the tasks.
 
-The tasks count. Of headings that are tasks themselves nothing is reported.
+The tasks count. Of headings that are tasks themselves nothing is reported. The box of a task counts
+more than a line ``Status: …`` below it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def find_contradictions(placed: Sequence[PlacedBlock], context: PlanContext) -> 
     if any(_is_open(one) for reading, _, _ in placed for one in reading.tally):
         for reading, first, _ in placed:
             yield from ((GuessCause.CLAIMS, first + n, "") for n in reading.block.lines.claims)
+    yield from _against_boxes(placed)
     stated = {
         section: (line, state)
         for reading, first, _ in reversed(placed)
@@ -51,6 +53,24 @@ def _stated_in(
             state = _state_in_heading(item)
             if state is not None:
                 yield item.section, first + item.line, state
+
+
+def _against_boxes(placed: Sequence[PlacedBlock]) -> Iterator[_Found]:
+    """The tasks with a line ``Status: …`` that says that an open one is done, or a done one not."""
+    for reading, first, _ in placed:
+        items = [item for item in reading.block.items if _has_other_status(item)]
+        tasks = {row.line for row in reading.guessable()} if items else ()
+        for item in items:
+            if item.line in tasks:
+                yield GuessCause.STATUS_AGAINST_BOX, first + item.line, ""
+
+
+def _has_other_status(item: PlanItemDraft) -> bool:
+    if item.kind is not TaskKind.ITEM or item.box is None or item.written_state is None:
+        return False
+    if item.box in TICKS:
+        return item.written_state not in SETTLED_STATES
+    return not item.box and item.written_state is TaskState.DONE
 
 
 def _is_open(task: tuple[TaskState, bool]) -> bool:

@@ -24,6 +24,7 @@ An item is judged by its block and by what is known of the whole plan (``PlanCon
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -93,6 +94,8 @@ class PlanContext(NamedTuple):
     """The sections above the first heading that is named like a task, where such are the tasks."""
     outlined: frozenset[HeadingSection] = frozenset()
     """Parts of the work of which few have numbered lists, so that these describe them."""
+    has_planned_rows: bool = False
+    """Nothing is a task but rows of tables of work, which have no states."""
     is_flat: bool = False
     """It has no heading, or nothing but lists below them, so that it is one list."""
 
@@ -234,6 +237,7 @@ def numbered_sections(items: Iterable[PlanItemDraft]) -> Iterator[HeadingSection
 
 _TASKS = SectionKind.TASKS
 _TITLE_SHOWN = 60
+_STATUS_LIKE = re.compile(r"[^\w`<>]*[^\W\d_][^`<>]{1,38}")
 _STARTED = frozenset({"~", "/"})
 _KNOWN_BOXES = frozenset({"", *TICKS, "-", "~", "!", "/", ">", "<", "?"})
 _SEVERITIES = {
@@ -262,6 +266,8 @@ def _may_be_task(
     section = item.section
     if item.kind is TaskKind.ROW:
         is_list = section.kind not in {SectionKind.NOTES, SectionKind.PROSE}
+        if item.is_planned:
+            return is_list and context.has_planned_rows
         return is_list and not context.has_box and not context.has_headings
     match section.kind:
         case SectionKind.DONE | SectionKind.ISSUES:
@@ -408,6 +414,7 @@ def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
         yield BlockFinding("unknown-status", item.line, message)
     if item.box is None or item.mark is None:
         return
+    yield from _check_status_line(item, parts)
     box = (item.mark[0] - 1, item.mark[1] + 1)
     if item.box not in _KNOWN_BOXES:
         message = (
@@ -418,6 +425,18 @@ def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
     if not (parts.title and _is_task(item, parts)):
         message = "the item has a box but names no task, so it is none; describe it or remove it"
         yield BlockFinding("empty-task", item.line, message, box)
+
+
+def _check_status_line(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
+    """An unknown word in a line below an open box; one that is more than a few words is prose."""
+    status = item.odd_status
+    if item.box or item.written_state or not status or _STATUS_LIKE.fullmatch(status) is None:
+        return
+    message = (
+        f"the status {escape_surrogates(status)!r} of {parts.title[:_TITLE_SHOWN]!r} is unknown, "
+        "so its box counts; write todo, in progress, done, blocked or skipped"
+    )
+    yield BlockFinding("unknown-status", item.line, message)
 
 
 def _to_row(

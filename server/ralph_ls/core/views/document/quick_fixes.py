@@ -45,6 +45,7 @@ CHECK_SEVERITIES = {
     CheckCode.DONE_WITHOUT_TICK: Severity.WARNING,
     CheckCode.OPEN_UNDER_COMPLETED: Severity.WARNING,
     CheckCode.TICKED_UNDER_OPEN: Severity.WARNING,
+    CheckCode.STATUS_AGAINST_BOX: Severity.WARNING,
     CheckCode.CLOSE_WITHOUT_EVIDENCE: Severity.WARNING,
     CheckCode.CRITERIA_VAGUE: Severity.HINT,
     CheckCode.CRITERIA_MISSING: Severity.HINT,

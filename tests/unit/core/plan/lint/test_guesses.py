@@ -24,6 +24,7 @@ GUESSES = {
     CheckCode.TABLE_READ_BY_COLUMN,
     CheckCode.OPEN_UNDER_COMPLETED,
     CheckCode.TICKED_UNDER_OPEN,
+    CheckCode.STATUS_AGAINST_BOX,
 }
 TABLE = "| Task | Status |\n|---|---|\n| a | Done |\n| b | blocked |\n"
 
@@ -41,6 +42,20 @@ def guesses_in(text: str) -> list[LintRemark]:
             "2 lines without a box are read as tasks (section Next Steps); add a box to each task, "
             "and none to the rest",
             id="lines-beside-boxes",
+        ),
+        pytest.param(
+            "- [x] a\n- [ ] b\n  - Status: Done\n",
+            1,
+            "1 task has a line Status: that says something else than its box, which counts; "
+            "change one of them",
+            id="status-against-the-box",
+        ),
+        pytest.param(
+            "- [x] a\n  - Status: open\n- [ ] b\n  - Status: Done\n",
+            0,
+            "2 tasks have a line Status: that says something else than the box, which counts; "
+            "change one of them",
+            id="statuses-against-the-boxes",
         ),
         pytest.param(
             "1. b\n",

@@ -51,7 +51,11 @@ def test_an_unknown_word_is_named() -> None:
         pytest.param(("# P", "Status: simmering", "- [ ] a"), id="of-the-document"),
         pytest.param(("## Phase 1 [DONE]", "Status: simmering"), id="beside-a-state"),
         pytest.param(("## Parser", "Status: simmering", "- [ ] a"), id="of-no-task"),
-        pytest.param(("- [ ] a", "  Status: simmering"), id="below-a-box"),
+        pytest.param(("- [x] a", "  Status: simmering"), id="below-a-ticked-box"),
+        pytest.param(("- [ ] a", "  Status: 200 OK"), id="a-number"),
+        pytest.param(("- [ ] a", "  Status: see `a.md`"), id="code"),
+        pytest.param(("- [ ] a", f"  Status: {'long ' * 9}"), id="prose"),
+        pytest.param(("- [ ] a", "  Status: simmering", "  Status: open"), id="and-a-known-one"),
     ],
 )
 def test_elsewhere_it_is_not(lines: tuple[str, ...]) -> None:
@@ -89,3 +93,32 @@ def test_lists_above_the_first_heading_that_is_a_task_are_prose() -> None:
 def test_it_is_opened_again_in_its_place(before: str, after: str) -> None:
     (task,) = parse_markdown(before).plan.tasks
     assert untick_task(before, task.id) == after
+
+
+@pytest.mark.parametrize("label", ["Status", "Статус", "Стан", "状态"])
+def test_an_unknown_word_below_an_open_box_is_named(label: str) -> None:
+    (problem,) = parse_markdown(f"# P\n- [ ] a\n  - {label}: simmering\n- [x] b").problems
+    assert (problem.code, problem.line) == ("unknown-status", 2)
+    assert problem.message == (
+        "the status 'simmering' of 'a' is unknown, so its box counts; write todo, in progress, "
+        "done, blocked or skipped"
+    )
+
+
+def test_ukrainian_states_below_boxes_are_read() -> None:
+    lines = ("- [ ] a", "  - Статус: Не розпочато", "- [ ] b", "  - Статус: В процесі")  # noqa: RUF001
+    assert shown("# Tasks", *lines) == ["todo a", "inProgress b"]
+
+
+def test_a_status_against_the_box_is_counted_once() -> None:
+    lines = ("# P", "- [ ] a", "  - Status: Done", "- [x] b", "  - Status: open",
+             "- [x] c", "  - Status: Done", "- [ ] d", "  - Status: in progress",
+             "- [x] e", "  - Status: skipped", "- [~] f", "  Status: done", "- [x]",
+             "  - Status: open")  # fmt: skip
+    assert shown(*lines) == ["todo a", "done b", "done c", "inProgress d", "done e", "inProgress f"]
+    (found,) = [
+        one
+        for one in parse_markdown("\n".join(lines)).guesses
+        if one.cause is GuessCause.STATUS_AGAINST_BOX
+    ]
+    assert found.lines == (1, 3)
