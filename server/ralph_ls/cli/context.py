@@ -169,6 +169,17 @@ def worktree_at(folder: Path) -> CommandWorktree:
     return CommandWorktree(worktree=worktree, state=find_state(state_root(os.environ), worktree))
 
 
+def plan_from_here(named: str | None) -> str | None:
+    """A plan that the user named, relative to the root where it is a path in the working folder."""
+    path = Path(os.path.normpath(Path(named or "").absolute()))
+    try:
+        root = current_worktree().worktree.root
+    except RalphError:
+        return named
+    is_here = bool(named) and path.exists() and path.is_relative_to(root) and path != root
+    return path.relative_to(root).as_posix() if is_here else named
+
+
 @functools.cache
 def _complain_once(message: str) -> None:
     from ralph_ls.cli.output import print_error

@@ -311,7 +311,7 @@ def set_word(row: RowEdit, priority: Priority) -> list[list[TextChange]]:
         return []
     words = [row.cell(index), *(_nth_cell(other, index) for other in row.others)]
     like = next((one for one in words if one), "")
-    word = priority.value if _P_NUMBER.match(like) or not like else _WORDS[priority]
+    word = priority.value if re.match("[pP][0-9]", like) or not like else _WORDS[priority]
     return [[row.put(index, word.lower() if like.islower() else word)]]
 
 
@@ -350,15 +350,15 @@ def facts_in(row: RowEdit, task: Task) -> Mapping[str, str]:
 
 _NOTES = frozenset({"note", "notes", "comment", "comments", "remark", "remarks"})
 _COMMITS = frozenset({"commit", "commits", "sha", "hash"})
-_P_NUMBER = re.compile(r"[pP][0-9]")
 _WORDS = {Priority.P0: "High", Priority.P1: "Medium", Priority.P2: "Low"}
 
 
 def _titles(row: RowEdit) -> list[int]:
     """The cells that may hold the title, the likeliest first."""
-    others = [nth for nth in range(len(row.cells)) if row.cell(nth) and not row.is_state(nth)]
-    by_length = sorted(others, key=lambda nth: len(row.cell(nth)), reverse=True)
-    return sorted(by_length, key=lambda nth: nth != row.columns.title)
+    title = row.columns.title
+    cells = [nth for nth in range(len(row.cells)) if row.cell(nth)]
+    others = [nth for nth in cells if nth == title or not row.is_state(nth)]
+    return sorted(others, key=lambda nth: (nth != title, -len(row.cell(nth))))
 
 
 def _row_like(row: RowEdit, named: int, title: str) -> str:

@@ -471,6 +471,7 @@ class PlanBlock:
         "lines",
         "numbered",
         "others",
+        "planned",
         "stepped",
         "text",
         "totals",
@@ -499,6 +500,8 @@ class PlanBlock:
         self.others: tuple[HeadingClass | RowClass, ...] = ()
         """Their classes, and one for each row of a table with a state but no box."""
         self.lines = NO_LINES
+        self.planned: tuple[PlanItemDraft, ...] = ()
+        """The rows of tables of work, which are tasks if nothing else in the plan is one."""
         self._items: tuple[PlanItemDraft, ...] = ()
         self._odd: tuple[BlockFinding, ...] = ()
         self._own: frozenset[HeadingSection] = frozenset()
@@ -523,7 +526,8 @@ class PlanBlock:
         mine = self._narrow(context)
         if reading is not None and self._read_as == mine:
             return reading
-        rows, odd = select_tasks(self._items, mine)
+        items = self.planned if context.has_planned_rows else self._items
+        rows, odd = select_tasks(items, mine)
         self._read_as = mine
         self._reading = BlockReading(
             self,
@@ -633,7 +637,11 @@ def read_block(
     scanned = scan_block(text, start, sections=sections, optional_sections=optional_sections)
     part = text[start : start + scanned.length]
     block = PlanBlock(part, sections, scanned.sections)
-    block.keep_items(scanned.items, scanned.findings)
+    items = scanned.items
+    if any(item.is_planned for item in items):
+        block.planned = tuple(item for item in items if item.is_planned)
+        items = tuple(item for item in items if not item.is_planned)
+    block.keep_items(items, scanned.findings)
     block.lines = scanned.lines
     n_other = sum(item.is_numbered and item.parent is None for item in scanned.items)
     n_other += _is_no_list(scanned.sections[-1])

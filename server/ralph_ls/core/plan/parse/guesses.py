@@ -491,7 +491,11 @@ def _may_be_missed(item: PlanItemDraft, work: _Work) -> bool:
     context, section = work.context, item.section
     if not (context.has_box or context.has_criteria):
         return False
-    is_asked = item.is_numbered or (section.is_for_tasks and section not in work.direct)
+    is_empty = section not in work.direct
+    if is_empty and section.optional and section.kind is SectionKind.PLAIN:
+        # ``## Later``: what is wished for has no box yet.
+        return not describes_task(item.text) and not is_prose_label(item.label)
+    is_asked = item.is_numbered or (section.is_for_tasks and is_empty)
     return is_asked and _may_hold_tasks(section, context)
 
 

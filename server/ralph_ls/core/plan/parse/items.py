@@ -89,6 +89,8 @@ class PlanItemDraft:
     """True for a heading whose state is a word at its end."""
     is_part: bool = False
     """True for a row of a table of the parts of the work: with a column ``Phase``."""
+    is_planned: bool = False
+    """True for a row of a table that lists work and has no state in any row."""
     is_for_tasks: bool | None = None
     """Whether the bold label above its list, such as ``**Tasks:**``, says that it holds tasks."""
     label: str = ""

@@ -380,11 +380,11 @@ def _show_all(
 ) -> ParsedPlan:
     context = _context_of(known, blocks, dialect or find_dialect(text))
     readings = [block.read_in(context) for block in blocks]
-    tally: Counter[tuple[TaskState, bool]] = Counter()
-    # Not by ``update``, which takes longer than to read so small a block again.
-    for reading in readings:
-        for counted, n in reading.tally.items():
-            tally[counted] += n
+    tally = _tally_of(readings)
+    if not tally and any(block.planned for block in blocks):
+        context = context._replace(has_planned_rows=True)
+        readings = [block.read_in(context) for block in blocks]
+        tally = _tally_of(readings)
     lengths = [len(block.text) for block in blocks]
     source = _Source(
         text=text,
@@ -397,6 +397,15 @@ def _show_all(
         known=known,
     )
     return _show(source)
+
+
+def _tally_of(readings: Iterable[BlockReading]) -> Counter[tuple[TaskState, bool]]:
+    tally: Counter[tuple[TaskState, bool]] = Counter()
+    # Not by ``update``, which takes longer than to read so small a block again.
+    for reading in readings:
+        for counted, n in reading.tally.items():
+            tally[counted] += n
+    return tally
 
 
 def _replace(
@@ -418,6 +427,9 @@ def _replace(
     for reading in came:
         tally.update(reading.tally)
     readings = [*before.readings[:first], *came, *before.readings[last:]]
+    if not +tally:
+        blocks = [reading.block for reading in readings]
+        return _show_all(text, names, before.dialect, blocks, known)
     lengths = before.lengths.copy()
     lengths[first:last] = [len(block.text) for block in fresh]
     source = replace(

@@ -17,12 +17,14 @@ from ralph_ls.core.plan.parse.items import PlanItemDraft, read_status
 from ralph_ls.core.plan.parse.lines import MarkdownLine
 from ralph_ls.core.plan.parse.section_words import (
     DETAIL_COLUMNS,
+    NUMBER_COLUMNS,
     NUMBERED,
     PART_COLUMNS,
     PRIORITY_COLUMNS,
     STATE_COLUMNS,
     TITLE_COLUMNS,
     TOTALS,
+    WORK_COLUMNS,
 )
 from ralph_ls.core.plan.parse.state_words import (
     CIRCLES,
@@ -51,6 +53,10 @@ class TableColumns:
     part: int | None = None
     has_parts: bool = False
     """Whether each row is a part of the work: a phase, a milestone."""
+    number: int | None = None
+    """``#``, ``ID`` and the like."""
+    is_of_work: bool = False
+    """Whether the name of the title's column says that each row is work."""
 
 
 class TableRow(NamedTuple):
@@ -88,10 +94,12 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
         priority=_first(names, PRIORITY_COLUMNS),
         part=part,
         has_parts=has_parts,
+        number=_first(names, NUMBER_COLUMNS),
+        is_of_work=title is not None and names[title] in WORK_COLUMNS,
     )
 
 
-def read_row(line: str, columns: TableColumns) -> TableRow | None:
+def read_row(line: str, columns: TableColumns, section: HeadingSection) -> TableRow | None:
     """Parse one row of a table; None for a sum, and without a cell for a state or a text."""
     cells = list(cells_of(line))
     texts = [line[begin:end].strip().replace("\\|", "|") for begin, end in cells]
@@ -106,8 +114,8 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
         if written_state is None and len(cell) > _LONGEST_STATE:
             return None
         mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))
-    elif mark is None and columns.state is None and columns.part is not None:
-        mark, written_state = _read_number(line, cells, texts, columns.part)
+    elif mark is None and columns.state is None:
+        mark, written_state = _read_number(line, cells, texts, _sign_column(columns, section))
     if mark is None:
         return None
     priority = _cell_in(texts, columns.priority).lower() or None
@@ -130,13 +138,13 @@ def _take_box(
 
 
 def _read_number(
-    line: str, cells: Sequence[tuple[int, int]], texts: list[str], part: int
+    line: str, cells: Sequence[tuple[int, int]], texts: list[str], part: int | None
 ) -> tuple[tuple[int, int] | None, TaskState | None]:
     """The sign beside the number of a part of the work, and its state: ``| 0 ✅ | Parser |``.
 
     The sign is cut out of the text; without one its place is the end of the cell.
     """
-    if part >= len(cells):
+    if part is None or part >= len(cells):
         return None, None
     begin, end = cells[part]
     content = line[begin:end].rstrip()
@@ -147,6 +155,29 @@ def _read_number(
     return (begin + sign.start(1), begin + sign.end(1)), read_state(sign[1])
 
 
+def _sign_column(columns: TableColumns, section: HeadingSection) -> int | None:
+    """Where a table without states gets them: behind a phase or number, else behind a task."""
+    if columns.part is not None or columns.title is None:
+        return columns.part
+    if columns.number is not None:
+        return columns.number
+    return columns.title if section.is_for_tasks or columns.is_of_work else None
+
+
+def _is_planned(line: str, columns: TableColumns, section: HeadingSection) -> bool:
+    """Whether a row of a table without states is work.
+
+    By the section, which is named for tasks, or by a column such as ``Step`` with numbered rows.
+    """
+    if columns.state is not None or columns.title is None:
+        return False
+    cells = cells_of(line)
+    at = columns.title if columns.number is None else columns.number
+    is_numbered = at < len(cells) and _NUMBERED_CELL.match(line, *cells[at]) is not None
+    return section.is_for_tasks or (columns.is_of_work and is_numbered)
+
+
+_NUMBERED_CELL = re.compile(r"\W*(?:\[[^\[\]]*\])?[\W_]*(?:[^\W\d_]{1,12}[ -]?)?[0-9]")
 _RULE = re.compile(r"\s*\|?[\s:]*-[-\s:|]*")
 _CELL_BOX = re.compile(r"\s*(?:[-*+]\s+)?\[([ xX~!\-]?)\]\s*")
 _SIGN_BEHIND = re.compile(r"\s*([✅✔☑✓🟢🟡🔄🚧⏳⬜☐🔲]\ufe0f?)\Z")
@@ -322,9 +353,10 @@ def row_item(
     line: MarkdownLine, columns: TableColumns, section: HeadingSection
 ) -> PlanItemDraft | None:
     """Read a line of a table; None where it has no cell for a state, or no name."""
-    row = read_row(section.with_signs(line.text), columns)
+    row = read_row(section.with_signs(line.text), columns, section)
     if row is None:
         return None
+    is_without_state = row.box is None and row.written_state is None
     return PlanItemDraft(
         line=line.number,
         start=line.start,
@@ -341,6 +373,7 @@ def row_item(
         written_state=row.written_state,
         severity=row.priority,
         is_part=columns.has_parts,
+        is_planned=is_without_state and _is_planned(line.text, columns, section),
         end_line=line.number,
     )
 

@@ -648,9 +648,11 @@ class _Scan:
     def _take_row(self, line: MarkdownLine, columns: TableColumns) -> None:
         row = row_item(line, columns, self.sections[-1])
         self.has_states = columns.state is not None
-        if self.heading is not None and row is None and columns.title is not None:
+        is_unclear = row is not None and row.box is None and row.written_state is None
+        is_plain = row is None or (is_unclear and not self.has_states and columns.part is None)
+        if self.heading is not None and is_plain and columns.title is not None:
             self.heading.n_rows += _NUMBERED_ROW.match(line.stripped) is not None
-        if row is not None and row.box is None and row.written_state is None:
+        if row is not None and is_unclear:
             self.unclear.append(row)
             is_empty = row.mark is None or line.text[slice(*row.mark)] in EMPTY_CELLS
             self.n_odd += columns.state is not None and not is_empty
@@ -661,11 +663,15 @@ class _Scan:
     def _close_table(self) -> None:
         """Rows with an unknown state are open where at least as many have a known one.
 
-        Where states are beside numbers, all without one are open.
+        Where states are beside numbers, all without one are open. Where no row has a state, those
+        of a table of work may be tasks.
         """
-        if self.n_odd <= self.n_stated and (self.n_stated or self.has_states):
-            for row in self.unclear:
-                row.written_state = TaskState.TODO
+        has_states = self.n_odd <= self.n_stated and (self.n_stated or self.has_states)
+        n_planned = sum(row.is_planned for row in self.unclear)
+        for row in self.unclear if has_states or n_planned > 1 else ():
+            row.is_planned &= not has_states
+            row.written_state = TaskState.TODO if has_states else None
+            if has_states or row.is_planned:
                 insort(self.items, row, key=attrgetter("line"))
         self.unclear, self.n_stated, self.n_odd = [], 0, 0
 

@@ -624,6 +624,14 @@ PART_COLUMNS = _names(
     "giai đoạn|mô đun|етап|fasi|modulo|módulo|marco|フェーズ名|マイルストーン|마일스톤",
 )
 """Titles where no column of the others is there."""
+WORK_COLUMNS = _names(
+    "task|tasks|step|story|work|action|todo|sprint|stage|phase|milestone|任务|任務|任务名|任务名称",
+    "タスク|タスク名|ステップ|フェーズ|阶段|里程碑|작업|작업명|과제|단계|aufgabe|schritt|tâche|étape",
+    "tarea|paso|tarefa|passo|adım|görev|bước|công việc|nhiệm vụ|langkah|tugas|stap|taak|actie",  # noqa: RUF001
+    "etapa|fase|hito|задача|задание|шаг|этап|фаза|zadanie|krok|etap|faza|attività|compito",
+)
+"""Those of the titles that are parts of the work and nothing else."""
+NUMBER_COLUMNS = _names("#|no|no.|nr|nr.|n°|№|id|num|number|s/n|sr|序号|编号|番号|번호|순서|nº")
 DETAIL_COLUMNS = _names(
     "description|what|what lands|what happens|theme|goal|deliverable|deliverables|scope|focus",
     "内容|내용|beschreibung|descripción|descrição|描述|说明|説明|설명",

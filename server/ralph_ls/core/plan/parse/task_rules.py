@@ -94,6 +94,8 @@ class PlanContext(NamedTuple):
     """The sections above the first heading that is named like a task, where such are the tasks."""
     outlined: frozenset[HeadingSection] = frozenset()
     """Parts of the work of which few have numbered lists, so that these describe them."""
+    has_planned_rows: bool = False
+    """Nothing is a task but rows of tables of work, which have no states."""
     is_flat: bool = False
     """It has no heading, or nothing but lists below them, so that it is one list."""
 
@@ -264,6 +266,8 @@ def _may_be_task(
     section = item.section
     if item.kind is TaskKind.ROW:
         is_list = section.kind not in {SectionKind.NOTES, SectionKind.PROSE}
+        if item.is_planned:
+            return is_list and context.has_planned_rows
         return is_list and not context.has_box and not context.has_headings
     match section.kind:
         case SectionKind.DONE | SectionKind.ISSUES:

@@ -33,10 +33,10 @@ _VALUE = re.compile(r"(?:(?<=[ \t])|^)(?P<key>[A-Za-z][\w-]*):(?P<value>[^\s/][^
 _SIGN = re.compile(rf"\ufeff?(?:x[ \t]|\([A-Z]\)[ \t]|{_DATE}[ \t])")
 _WORD = re.compile(r"(?:^|[ \t])(?:[+@]\w|[a-z]+:[^\s/])")
 _PROSE = re.compile(
-    r".{121,}|.*[.!?\u2026][\"'\u201d\u2019)]*[ \t]+[A-Z\u201c\"].*|.*[:;,\u3002\uff1a\uff0c]"
+    r".{121,}|.*[.!?\u2026][\"'\u201d\u2019)]*[ \t]+[A-Z\u201c\"].*|.*[:;,\uff1a\uff0c]"
     r"|(?:->|=>|[\u2190-\u21ff\u2500-\u257f]).*"
 )
-_SENTENCE = re.compile(r"(?:\S+[ \t]+){4,}\S*[.!?\u2026]|.*[\uff01\uff1f]")
+_SENTENCE = re.compile(r"(?:\S+[ \t]+){4,}\S*[.!?\u2026]|.*[\u3002\uff01\uff1f]")
 _MARKDOWN = re.compile(
     r"#{1,6}[ \t]|[ \t]*[-*][ \t]|[ \t]*[0-9]+[.)][ \t]|```|[ \t]*\[[^\]]?\][ \t]"
 )
