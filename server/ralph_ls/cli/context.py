@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.protocol.config.config import Config
-from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError, WorkspaceMissing
+from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError, UsageError, WorkspaceMissing
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
 from ralph_ls.store.run.state_index import find_state
 
@@ -170,7 +170,12 @@ def worktree_at(folder: Path) -> CommandWorktree:
 
 
 def plan_from_here(named: str | None) -> str | None:
-    """A plan that the user named, relative to the root where it is a path in the working folder."""
+    """A plan that the user named, relative to the root where it is a path in the working folder.
+
+    Raises ``UsageError`` for an empty name, such as that of a variable that is not set.
+    """
+    if named is not None and not named.strip():
+        raise UsageError("--plan is empty; name a plan, or leave the option out")
     path = Path(os.path.normpath(Path(named or "").absolute()))
     try:
         root = current_worktree().worktree.root
