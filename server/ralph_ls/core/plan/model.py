@@ -210,6 +210,8 @@ class GuessCause(Enum):
     """Rows are read as tasks by a column for states."""
     OPEN_BELOW_DONE = auto()
     """Tasks are open below headings that say that they are done."""
+    UNREAD_STATUS = auto()
+    """The status of a document names what is done of it, and no task is."""
     CLAIMS = auto()
     """Lines say that all tasks are done, and some are open."""
     STATUS_AGAINST_BOX = auto()

@@ -207,7 +207,10 @@ def wholes_of_done_parts(
 
 
 def parts_in(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task]]:
-    """Each task that is a part of another one, behind that: nested, or by number (``2.1``)."""
+    """Each task that is a part of another one, behind that: nested, or by number (``2.1``).
+
+    By number only of one without lines below it, which would be other work than its parts.
+    """
     by_id: dict[str, Task] = {}
     numbered: dict[tuple[str, str], Task] = {}
     for task in tasks:
@@ -215,7 +218,9 @@ def parts_in(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task]]:
         whole = None if task.parent is None else by_id.get(task.parent)
         if (number := _number(task)) is not None:
             numbered[task.section, number] = task
-            whole = whole or numbered.get((task.section, number.rpartition(".")[0]))
+            around = numbered.get((task.section, number.rpartition(".")[0]))
+            if whole is None and around is not None and around.end_line == around.line:
+                whole = around
         if whole is not None:
             yield whole, task
 

@@ -123,6 +123,12 @@ def test_tasks_set_aside_are_never_chosen() -> None:
             ("- [ ] a", "  - [x] b", "- [ ] c"), (), "a", id="what-is-nested-may-be-a-detail"
         ),
         pytest.param(
+            ("- [ ] 2. a", "  - how", "- [ ] 2.1 test of it", "- [ ] 3. b"),
+            (),
+            "2. a",
+            id="numbers-of-one-with-lines",
+        ),
+        pytest.param(
             ("- [ ] 1. a", "- [x] 1.1 b", "- [ ] c", "  - Depends on: 1. a", "- [ ] d"),
             (),
             "1. a",

@@ -259,6 +259,7 @@ _GUESSED = {
     GuessCause.PROSE: CheckCode.LINES_READ_AS_PROSE,
     GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
     GuessCause.OPEN_BELOW_DONE: CheckCode.OPEN_UNDER_COMPLETED,
+    GuessCause.UNREAD_STATUS: CheckCode.STATUS_NOT_READ,
     GuessCause.CLAIMS: CheckCode.OPEN_UNDER_COMPLETED,
     GuessCause.DONE_BELOW_OPEN: CheckCode.TICKED_UNDER_OPEN,
     GuessCause.STATUS_AGAINST_BOX: CheckCode.STATUS_AGAINST_BOX,
@@ -274,6 +275,7 @@ _WITHOUT_FIX = frozenset(
         GuessCause.DONE_BELOW_OPEN,
         GuessCause.STATUS_AGAINST_BOX,
         GuessCause.CLAIMS,
+        GuessCause.UNREAD_STATUS,
     }
 )
 
@@ -338,6 +340,8 @@ def _guess_message(guess: PlanGuess) -> str:
             )
             says = f"that says something else than {other}, which counts; change one of them"
             return f"{have} a line Status: {says}"
+        case GuessCause.UNREAD_STATUS:
+            return "this status is not read, and no task is done; write the states at the tasks"
         case GuessCause.OPEN_BELOW_DONE | GuessCause.DONE_BELOW_OPEN | GuessCause.CLAIMS:
             return _contradiction_message(guess)
         case _:  # pragma: no cover

@@ -27,7 +27,7 @@ from ralph_ls.core.plan.parse.headings import (
 from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, STATUS_LABELS, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_state, may_be_task
-from ralph_ls.core.plan.parse.scanner import NO_LINES, begins_block, scan_block
+from ralph_ls.core.plan.parse.scanner import NotedLine, begins_block, scan_block
 from ralph_ls.core.plan.parse.section_words import COUNTED, STEP_NAME
 from ralph_ls.core.plan.parse.state_words import has_ornament
 from ralph_ls.core.plan.parse.task_rules import (
@@ -38,6 +38,7 @@ from ralph_ls.core.plan.parse.task_rules import (
     select_tasks,
 )
 from ralph_ls.core.plan.parse.titles import (
+    OPTIONAL_WORDS,
     PLACEHOLDER_BEGINNINGS,
     fold_whitespace,
     folded_title_id,
@@ -61,20 +62,6 @@ def plain_rows(text: str, sections: tuple[HeadingSection, ...]) -> list[ParsedRo
             rows.append(_to_row(item[2], item[1], section, place=place, mark=item.span(1)))
         line += text.count("\n", start, item.end())
     return rows
-
-
-# The parts of the pattern. No line opens a fence or a comment, or has something like a box that is
-# none; no title is empty or has a state, so the boxes alone give the states.
-# Everything but ``( [ ` ~ <`` and line endings; a positive class is faster than a negated one.
-_PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-\x27)-;=-Z\\-_a-}\x7f-\U0010ffff]*+"
-_PLAIN_MARK = r"(?:\((?!BLOCKED|WIP|IN)|`(?!``)|~(?!~)|<(?!!--))"
-_NO_BOX = r"\[(?![\s\W_xXvV]{0,3}\])"
-_NO_STATE = rf"{_NO_BOX}(?!\s*(?i:blocked|wip|in\b))"
-_MARKER = r"(?:[-*+]|[0-9]{1,9}[.)])"
-_BOX = r"\[[ xX]\] "
-_ANY_BOX = re.compile(r"\[[ xX]\]")
-_END = r"(?:\n|\r\n|\Z)"
-_INDENT = r"(?:  |\t)[ \t]*+"
 
 
 def _any_of(labels: str) -> str:
@@ -114,6 +101,21 @@ def _forms(letters: str) -> str:
     forms = {form for letter in letters for form in (letter, letter.upper())}
     alike = {"s": "\u017f", "k": "\u212a", "i": "\u0130\u0131"}
     return "".join(sorted(forms | {*"".join(alike.get(letter, "") for letter in letters)}))
+
+
+_OPTIONAL = _any_of(OPTIONAL_WORDS)
+# The parts of the pattern. No line opens a fence or a comment, or has something like a box that is
+# none; no title is empty or has a state, so the boxes alone give the states.
+# Everything but ``( [ ` ~ <`` and line endings; a positive class is faster than a negated one.
+_PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-\x27)-;=-Z\\-_a-}\x7f-\U0010ffff]*+"
+_PLAIN_MARK = rf"(?:\((?!BLOCKED|WIP|IN|{_OPTIONAL}\))|`(?!``)|~(?!~)|<(?!!--))"
+_NO_BOX = r"\[(?![\s\W_xXvV]{0,3}\])"
+_NO_STATE = rf"{_NO_BOX}(?!\s*(?i:blocked|wip|in\b))"
+_MARKER = r"(?:[-*+]|[0-9]{1,9}[.)])"
+_BOX = r"\[[ xX]\] "
+_ANY_BOX = re.compile(r"\[[ xX]\]")
+_END = r"(?:\n|\r\n|\Z)"
+_INDENT = r"(?:  |\t)[ \t]*+"
 
 
 _STATUS = rf"[*_]{{0,3}}{_any_of(STATUS_LABELS)}"
@@ -468,7 +470,7 @@ class PlanBlock:
         "labelled",
         "leave",
         "level",
-        "lines",
+        "noted",
         "numbered",
         "others",
         "planned",
@@ -499,7 +501,7 @@ class PlanBlock:
         """The sections whose headings may be tasks, in the order of the text."""
         self.others: tuple[HeadingClass | RowClass, ...] = ()
         """Their classes, and one for each row of a table with a state but no box."""
-        self.lines = NO_LINES
+        self.noted: tuple[NotedLine, ...] = ()
         self.planned: tuple[PlanItemDraft, ...] = ()
         """The rows of tables of work, which are tasks if nothing else in the plan is one."""
         self._items: tuple[PlanItemDraft, ...] = ()
@@ -642,7 +644,7 @@ def read_block(
         block.planned = tuple(item for item in items if item.is_planned)
         items = tuple(item for item in items if not item.is_planned)
     block.keep_items(items, scanned.findings)
-    block.lines = scanned.lines
+    block.noted = scanned.noted
     n_other = sum(item.is_numbered and item.parent is None for item in scanned.items)
     n_other += _is_no_list(scanned.sections[-1])
     block.totals = block.totals._replace(other=scanned.n_prose + n_other)

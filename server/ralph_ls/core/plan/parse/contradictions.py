@@ -15,6 +15,7 @@ from ralph_ls.core.plan.parse.blocks import PlacedBlock, PlanBlock
 from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind, with_parents
 from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS
+from ralph_ls.core.plan.parse.scanner import LineKind
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
 from ralph_ls.core.plan.parse.titles import read_title
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
@@ -27,9 +28,7 @@ _Stated: TypeAlias = Mapping[HeadingSection, tuple[int, TaskState]]
 
 def find_contradictions(placed: Sequence[PlacedBlock], context: PlanContext) -> Iterator[_Found]:
     """Open tasks below headings that are done, headings that are not without one, and claims."""
-    if any(_is_open(one) for reading, _, _ in placed for one in reading.tally):
-        for reading, first, _ in placed:
-            yield from ((GuessCause.CLAIMS, first + n, "") for n in reading.block.lines.claims)
+    yield from _unread_claims(placed)
     yield from _against_boxes(placed)
     stated = {
         section: (line, state)
@@ -39,6 +38,20 @@ def find_contradictions(placed: Sequence[PlacedBlock], context: PlanContext) -> 
     if stated:
         yield from _open_below_done(placed, stated)
         yield from _done_below_open(placed, stated)
+
+
+def _unread_claims(placed: Sequence[PlacedBlock]) -> Iterator[_Found]:
+    """The lines that say that all tasks are done, or some, where the tasks say something else."""
+    tally = {one for reading, _, _ in placed for one in reading.tally}
+    causes: dict[LineKind, GuessCause] = {}
+    if any(_is_open(one) for one in tally):
+        causes[LineKind.CLAIM] = GuessCause.CLAIMS
+        if all(state not in SETTLED_STATES for state, _ in tally):
+            causes[LineKind.STATUS] = GuessCause.UNREAD_STATUS
+    for reading, first, _ in placed if causes else ():
+        for kind, line, _ in reading.block.noted:
+            if kind in causes:
+                yield causes[kind], first + line, ""
 
 
 def _stated_in(

@@ -23,6 +23,7 @@ from ralph_ls.core.plan.parse.headings import (
     is_by_priority,
     is_legend,
     is_prose_label,
+    names_change,
     with_parents,
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
@@ -34,6 +35,7 @@ from ralph_ls.core.plan.parse.non_list_items import (
     opens_with_tag,
     read_columns,
 )
+from ralph_ls.core.plan.parse.scanner import LineKind
 from ralph_ls.core.plan.parse.section_words import (
     NO_WORK,
     NUMBERED,
@@ -245,6 +247,8 @@ class _Work(NamedTuple):
     """
     is_finished: bool
     """All boxes are ticked."""
+    has_changes: bool
+    """Headings such as ``[NEW] lexer.py`` are tasks, so that lists beside them are none."""
     has_headings: bool
     """Headings are tasks, or have some and are named like parts of the work."""
 
@@ -256,6 +260,8 @@ class _Work(NamedTuple):
         """
         for one in with_parents(section):
             is_top = one.level == 0 or one.is_title
+            if self._is_beside_changes(one):
+                return True
             if one in self.occupied and not (is_top and one is section):
                 return False
             if one.kind in _NO_TASKS or one.is_done or one.optional or one.has_criteria:
@@ -263,6 +269,9 @@ class _Work(NamedTuple):
             if self.is_idle or (not is_top and self._shows_work(one)):
                 return True
         return False
+
+    def _is_beside_changes(self, section: HeadingSection) -> bool:
+        return self.has_changes and section.lists_steps and not section.is_title
 
     def is_read_elsewhere(self, item: PlanItemDraft) -> bool:
         """Whether a line is about a task or a heading that is read, or in what describes one."""
@@ -310,6 +319,7 @@ def _find_work(placed: Sequence[PlacedBlock], context: PlanContext) -> _Work:
         frozenset((level, shape) for level, shape in shapes if shape),
         is_idle=not (has_boxes or context.has_criteria or context.has_stated_steps or is_open),
         is_finished=context.has_box and not is_open,
+        has_changes=any(names_change(one.title) for one in context.headings),
         has_headings=bool(context.headings) or any(one.name is not None for one in occupied),
     )
 
@@ -396,12 +406,13 @@ def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
 
 def _unread_outside_lists(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
     """Boxes in no list, and paragraphs that are named like tasks, where none are."""
-    for line, section in reading.block.lines.loose:
-        yield _Unread(GuessCause.UNREAD_BOXES, line, section)
-    for line, section in reading.block.lines.named:
-        is_read = section in work.direct or work.is_described(section)
-        if not (is_read or _is_prose(section) or work.context.dialect.only_boxes):
-            yield _Unread(GuessCause.PROSE, line, section)
+    for kind, line, section in reading.block.noted:
+        if kind is LineKind.LOOSE:
+            yield _Unread(GuessCause.UNREAD_BOXES, line, section)
+        elif kind is LineKind.NAMED:
+            is_read = section in work.direct or work.is_described(section)
+            if not (is_read or _is_prose(section) or work.context.dialect.only_boxes):
+                yield _Unread(GuessCause.PROSE, line, section)
 
 
 def _items_outside_tasks(reading: BlockReading) -> list[PlanItemDraft]:
@@ -476,6 +487,8 @@ def _is_likely(
     item: PlanItemDraft, begun: Collection[tuple[HeadingSection, str]], work: _Work
 ) -> bool:
     """Whether a line is probably a task, and not only looks like one."""
+    if item.section.is_finding:
+        return True
     if work.is_finished and item.section in work.direct and not item_has_state(item):
         return not _is_prose(item.section)
     if _may_be_missed(item, work) or work.may_be_in(item.section) or _may_be_listed(item, begun):

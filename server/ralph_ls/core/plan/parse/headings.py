@@ -145,6 +145,8 @@ class HeadingSection:
     """True below a title such as ``TODO``, which counts only without any box in the plan."""
     has_criteria: bool = False
     """True below ``Success criteria`` and the like."""
+    is_finding: bool = False
+    """True below ``Missing``, which says what is not there where headings are the tasks."""
     is_order: bool = False
     """True below ``Implementation order`` and the like, which repeats tasks that have boxes."""
     name: HeadingClass | None = None
@@ -190,11 +192,18 @@ def open_section(
     """
     bare = title if bare is None else bare
     words = _judge_in(parent, bare, _judge_title(bare, tuple(optional_sections)), bold_state)
+    if words.kind is SectionKind.PLAIN and DECISIONS.match(title) is not None:
+        words = words._replace(kind=SectionKind.PROSE)
+    elif words.kind is SectionKind.TASKS and _is_in_task(parent):
+        # A check list or the like, which describes the task.
+        words = words._replace(kind=SectionKind.PLAIN)
     is_below_title = parent.is_title
     inherited = SectionKind.PLAIN if is_below_title else parent.kind
     is_plain = words.kind is SectionKind.PLAIN
     is_title = level == 1 and is_first
     name = _name_by_place(title, parent, words.name)
+    if name is not None and _repeats(title, parent):
+        name = None
     if name is HeadingClass.STEP and _is_no_step(parent, words):
         name = None
     # What is below a numbered heading, or one such as ``Task 1``, describes it.
@@ -209,8 +218,7 @@ def open_section(
         optional=words.is_optional or (parent.optional and not is_below_title),
         may_be_task=is_plain
         and (level > 1 or (name is not None and not is_title))
-        and words.is_work
-        and DECISIONS.match(title) is None,
+        and words.is_work,
         parent=parent,
         is_title=is_title,
         is_named=not is_plain and not is_title,
@@ -230,6 +238,7 @@ def open_section(
         has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
         in_task_file=name is not HeadingClass.TASK
         and (parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS)),
+        is_finding=words.is_missing or (is_plain and parent.is_finding),
         is_order=words.is_order or (parent.is_order and not is_below_title),
         signs=parent.signs,
         name=name,
@@ -278,6 +287,28 @@ def _is_divided(section: HeadingSection) -> bool:
     return False
 
 
+def _is_in_task(section: HeadingSection) -> bool:
+    return any(one.name is HeadingClass.TASK for one in with_parents(section))
+
+
+def _repeats(title: str, parent: HeadingSection) -> bool:
+    """Whether a heading begins with the name of one around it, as in ``Phase 2 constants``."""
+    label = heading_label(title)
+    return bool(label) and any(heading_label(one.title) == label for one in with_parents(parent))
+
+
+def heading_label(text: str) -> str:
+    """The name of a task that a text begins with: ``phase 2``, ``t-001``; empty without one."""
+    bare = text[:_LONGEST_HEADING_JUDGED].translate(_MARKS)
+    while (tag := _TAG_BEFORE.match(bare)) is not None:
+        bare = bare[tag.end() :]
+    if (ticket := _ID_BEFORE.match(bare)) is not None:
+        return ticket[1].lower()
+    words = bare.lower()
+    found = TASK_NAME.match(words) or STEP_NAME.match(words)
+    return "" if found is None else " ".join(_WORDS.findall(found.group()))
+
+
 def _name_by_place(
     title: str, parent: HeadingSection, name: HeadingClass | None
 ) -> HeadingClass | None:
@@ -317,7 +348,10 @@ def _judge_in(
     if words.is_finding:
         is_found = ANALYSES.fullmatch(_normalise(parent.title)) is not None
         kind = SectionKind.PLAIN if is_found else words.kind
-        return words._replace(kind=kind, is_work=not is_found, is_finding=is_found)
+        is_work, is_missing = not is_found, not is_found
+        return words._replace(
+            kind=kind, is_work=is_work, is_finding=is_found, is_missing=is_missing
+        )
     return words
 
 
@@ -422,6 +456,8 @@ class _TitleWords(NamedTuple):
     is_begun: bool
     is_finding: bool
     """True for a group of what an analysis finds to be missing."""
+    is_missing: bool = False
+    """True for such a group outside of an analysis."""
 
 
 _PART = re.compile(r"\W*[0-9]+\.[0-9]")
@@ -486,6 +522,8 @@ _CHANGE = re.compile(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?\s+)?"
     r"\[(?:NEW|MODIFY|MODIFIED|DELETE|ADD|UPDATE|REMOVE|CREATE|RENAME|MOVE|REFACTOR)\]\W*\w"
 )
+_ID_BEFORE = re.compile(r"\W*([A-Z]{1,10}-?[0-9]{1,5})\b")
+_WORDS = re.compile(r"\w+")
 _ASKS = re.compile(r"\W*(?:why|how|what|when|where|which|who)\b", re.IGNORECASE)
 """A heading that explains."""
 _NOTES = re.compile(

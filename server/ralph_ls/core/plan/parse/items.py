@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingSection
+from ralph_ls.core.plan.parse.section_words import PARTLY_DONE
 from ralph_ls.core.plan.parse.state_tables import STATUS_SIGNS, STATUS_WORDS
 from ralph_ls.core.plan.parse.state_words import (
     find_word_of,
@@ -174,6 +175,11 @@ def _state_of_share(percent: int) -> TaskState:
 def says_all_done(status: str) -> bool:
     """Whether the status of a document says that all of it is done, and no part of it only."""
     return read_status(status) is TaskState.DONE and _PARTLY.search(status) is None
+
+
+def says_partly_done(status: str) -> bool:
+    """Whether the status of a document says that a part of it is done."""
+    return PARTLY_DONE.search(status) is not None and _PARTLY.search(status) is not None
 
 
 def field_label(text: str) -> str | None:

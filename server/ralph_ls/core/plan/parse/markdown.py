@@ -38,6 +38,7 @@ from ralph_ls.core.plan.parse.headings import (
     HeadingClass,
     HeadingSection,
     goes_with_backlog,
+    heading_label,
     is_backlog,
     is_named_step,
     is_to_execute,
@@ -467,6 +468,7 @@ def _context_of(
         has_stated_steps=RowClass.STEP in known.others
         or bool(classes & _STATED_STEPS and not known.has_box),
         has_steps=known.totals.stepped > 0,
+        has_units=bool(classes & _NAMED),
         has_rows=not known.others.keys().isdisjoint(RowClass),
         has_only_bullets=has_only_bullets,
         introduction=_introduction(blocks) if classes & _TASKS else frozenset(),
@@ -484,7 +486,8 @@ def _context_of(
         if section not in occupied:
             headings.add(section)
             _occupy(section.parent, occupied)
-    return context._replace(headings=frozenset(headings))
+    labels = frozenset(filter(None, (heading_label(section.title) for section in headings)))
+    return context._replace(headings=frozenset(headings), labels=labels)
 
 
 def _outlined(blocks: Iterable[PlanBlock]) -> frozenset[HeadingSection]:
@@ -527,14 +530,33 @@ def _named_sections(
     around = {section.parent for section, its_class in found if its_class in _BESIDE.values()}
     of_a_pattern = _sections_of_a_pattern(found, classes, blocks)
     is_ordered = any(is_to_execute(section) for section, _ in found)
+    beside = () if known.has_box else _steps_beside_tasks(found)
     return [
         section
         for section, its_class in found
-        if its_class in classes
+        if (its_class in classes or section in beside)
         and not (is_ordered and _is_part_of_phase(section))
         and (its_class not in _BY_PATTERN or section in of_a_pattern)
         and (not known.has_box or its_class not in _BESIDE or _is_beside(section, around))
     ]
+
+
+def _steps_beside_tasks(
+    found: Sequence[tuple[HeadingSection, HeadingClass]],
+) -> Collection[HeadingSection]:
+    """The steps beside those that are divided into headings named like tasks."""
+    around = {
+        (one.parent, one.level)
+        for section, its_class in found
+        if its_class in _TASKS
+        for one in with_parents(section.parent)
+        if one.name is HeadingClass.STEP
+    }
+    return {
+        section
+        for section, its_class in found
+        if its_class is HeadingClass.STEP and (section.parent, section.level) in around
+    }
 
 
 def _is_part_of_phase(section: HeadingSection) -> bool:

@@ -22,8 +22,10 @@ from __future__ import annotations
 import re
 from bisect import insort
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 from operator import attrgetter
+from typing import NamedTuple
 
 from ralph_ls.core.markdown_fences import CODE_INDENT
 from ralph_ls.core.plan.parse.headings import (
@@ -49,6 +51,7 @@ from ralph_ls.core.plan.parse.items import (
     read_field,
     read_status_part,
     says_all_done,
+    says_partly_done,
 )
 from ralph_ls.core.plan.parse.lines import (
     BlockFinding,
@@ -81,37 +84,25 @@ from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
 
 
-@dataclass(slots=True, kw_only=True)
-class OtherLines:
-    """The lines of a block that are no items, and of which something may be reported."""
+class LineKind(Enum):
+    """Why a line that is no item is noted: something may be reported of it."""
 
-    loose: list[tuple[int, HeadingSection]] = field(default_factory=list)
-    """Those that begin with a box."""
-    named: list[tuple[int, HeadingSection]] = field(default_factory=list)
-    """Those of prose that begin with a bold name of a task or a step."""
-    claims: list[int] = field(default_factory=list)
-    """Those that say that all tasks are done."""
-
-    def note(self, number: int, text: str, section: HeadingSection, *, begins: bool) -> None:
-        """Note a line of prose, which may begin a paragraph, by its words."""
-        is_named = begins and _PLAIN_NAME.match(text) is not None
-        if is_named or (text.startswith("**") and begins_like_name(text)):
-            self.named.append((number, section))
-        if ALL_DONE.fullmatch(text):
-            self.claims.append(number)
-
-    def forget(self, number: int) -> None:
-        """Forget a line of prose that is a heading after all."""
-        self.named = [one for one in self.named if one[0] != number]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are none, as in most blocks."""
-        return not (self.loose or self.named or self.claims)
+    LOOSE = auto()
+    """It begins with a box."""
+    NAMED = auto()
+    """It is prose, and begins with the name of a task or a step."""
+    CLAIM = auto()
+    """It says that all tasks are done."""
+    STATUS = auto()
+    """It is the status of the document, and says that a part of it is done."""
 
 
-NO_LINES = OtherLines()
-"""Shared by the blocks without any."""
+class NotedLine(NamedTuple):
+    """One such line, counted from the beginning of its block."""
+
+    kind: LineKind
+    line: int
+    section: HeadingSection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +113,7 @@ class ScannedBlock:
     findings: tuple[BlockFinding, ...]
     n_prose: int
     """The number of its paragraphs outside lists and tables."""
-    lines: OtherLines
+    noted: tuple[NotedLine, ...]
     sections: tuple[HeadingSection, ...]
     """The headings that are open at its end, outermost first."""
     length: int
@@ -154,18 +145,23 @@ def scan_block(
         items=items,
         findings=findings,
         n_prose=state.n_prose,
-        lines=NO_LINES if state.lines.is_empty else state.lines,
+        noted=tuple(state.noted),
         sections=tuple(state.sections),
         length=position - start,
     )
 
 
-def begins_like_name(text: str) -> bool:
-    """Whether a text begins with a bold name such as ``**Phase 1: …**`` or ``**T00.1 — …**``."""
-    words = text.strip("*_ ")
+def begins_like_name(text: str, *, is_paragraph: bool = False) -> bool:
+    """Whether a text begins with a bold name such as ``**Phase 1: …**`` or ``**T00.1 — …**``.
+
+    A paragraph also with ``Phase 1 — …``.
+    """
+    if not text.startswith("**"):
+        return is_paragraph and _PLAIN_NAME.match(text) is not None
     if _BOLD_ID.match(text) is not None:
         return True
-    return STEP_NAME.match(words.lower()) is not None or TASK_NAME.match(words.lower()) is not None
+    words = text.strip("*_ ").lower()
+    return STEP_NAME.match(words) is not None or TASK_NAME.match(words) is not None
 
 
 _PLAIN_NAME = re.compile(
@@ -236,11 +232,11 @@ class _Scan:
         "items",
         "label",
         "last_line",
-        "lines",
         "lone_line",
         "n_odd",
         "n_prose",
         "n_stated",
+        "noted",
         "optional_sections",
         "paragraph",
         "paragraph_line",
@@ -256,7 +252,7 @@ class _Scan:
         self.findings: list[BlockFinding] = []
         self.n_prose = 0
         """The number of its paragraphs outside lists and tables."""
-        self.lines = OtherLines()
+        self.noted: list[NotedLine] = []
         self.frames: list[PlanItemDraft] = []
         """The items that are still open, outermost first."""
         self.sections = list(sections)
@@ -432,7 +428,7 @@ class _Scan:
         self._close_items(line.column)
         if not self.frames:
             self._note_box(line)
-            self._update_title(line.stripped.lstrip("> \t"))
+            self._update_title(line)
 
     def _take_break(self, line: MarkdownLine) -> None:
         """Take a rule: a status below it is that of the document, not of the last heading."""
@@ -525,7 +521,7 @@ class _Scan:
             self._close_heading(self.last_line)
             self.heading_line = line.number
             if ALL_DONE.fullmatch(title):
-                self.lines.claims.append(line.number)
+                self._note(LineKind.CLAIM, line)
             self._enter_section(level=level, title=bare.rstrip(" \t") if has_closing else title)
             if self.sections[-1].may_be_task:
                 self._open_heading(line, bare.rstrip(" \t") if has_closing else title)
@@ -548,7 +544,6 @@ class _Scan:
         """Update the heading with the state or criterion in a line or an item below it."""
         heading = self.heading
         if heading is None:
-            self._update_title(text)
             return
         found = _field_in(text)
         if found is None and item is None and names_criteria(self.label):
@@ -563,12 +558,17 @@ class _Scan:
         heading.takes_criteria = False
         note_field(heading, found)
 
-    def _update_title(self, text: str) -> None:
+    def _update_title(self, line: MarkdownLine) -> None:
         """Take a status below the title as that of the whole document, if it is done."""
         section = self.sections[-1]
+        text = line.stripped.lstrip("> \t")
         found = _field_in(text) if section.is_title and not self.items else None
-        if found is not None and found.name == "status" and says_all_done(found.value):
+        if found is None or found.name != "status":
+            return
+        if says_all_done(found.value):
             self.sections[-1] = replace(section, is_done=True)
+        elif says_partly_done(found.value):
+            self._note(LineKind.STATUS, line)
 
     def _describe(self, heading: PlanItemDraft, text: str) -> None:
         """Note whether a line says that the heading is one task; some fields say so together."""
@@ -589,7 +589,8 @@ class _Scan:
         if bare.strip(bare[0]) or self.frames or self.lone_line is None:
             return False
         self._close_heading(self.before_lone)
-        self.lines.forget(self.lone_line.number)
+        prose = NotedLine(LineKind.NAMED, self.lone_line.number, self.sections[-1])
+        self.noted = [one for one in self.noted if one != prose]
         self._enter_section(level=1 if bare[0] == "=" else 2, title=self.lone_line.stripped)
         return True
 
@@ -613,11 +614,14 @@ class _Scan:
         if found is not None:
             note_field(owner, found)
 
+    def _note(self, kind: LineKind, line: MarkdownLine) -> None:
+        self.noted.append(NotedLine(kind, line.number, self.sections[-1]))
+
     def _note_box(self, line: MarkdownLine) -> None:
         """Note an open box outside lists, where tasks may be."""
         section = self.sections[-1]
         if begins_like_box(line.stripped) and section.kind not in _NO_TASKS:
-            self.lines.loose.append((line.number, section))
+            self._note(LineKind.LOOSE, line)
 
     def _take_prose(self, line: MarkdownLine, *, continues: bool) -> None:
         """Take a line outside lists: of a table, of a heading's fields, or of neither."""
@@ -634,13 +638,18 @@ class _Scan:
         announced = self.label if before is None else before[1]
         self.below = below_label(self.sections[-1], announced) if announced else None
         self.n_prose += not continues and not self.label
-        self.lines.note(line.number, line.stripped, self.sections[-1], begins=not continues)
+        if begins_like_name(line.stripped, is_paragraph=not continues):
+            self._note(LineKind.NAMED, line)
+        if ALL_DONE.fullmatch(line.stripped):
+            self._note(LineKind.CLAIM, line)
         if self.columns is not None:
             self._take_row(line, self.columns)
         elif continues:
             self.columns = read_columns(self.paragraph, line.text)
             self._close_table()
         self.paragraph = line.text
+        if self.heading is None:
+            self._update_title(line)
         self._update_heading(line.stripped)
         if self.takes_boxes or self._has_label():
             self.below = None

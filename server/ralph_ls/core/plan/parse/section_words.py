@@ -295,6 +295,14 @@ RECURRING = re.compile(
 )
 """Beginnings of headings and labels of what is done again with each task, and is no task itself."""
 
+PARTLY_DONE = re.compile(
+    r"\b(?:complete[d]?|done|finished|implemented|shipped|erledigt|umgesetzt|abgeschlossen|terminée?s?"
+    r"|completad[oa]s?|hech[oa]s?|concluíd[oa]s?|выполнен\w*|реализован\w*|завершен\w*|готов\w*"
+    r"|виконан\w*|завершен\w*|ukończon\w+|wykonan\w+|voltooid|afgerond)\b|已实现|已完成|完了|완료",
+    re.IGNORECASE,
+)
+"""Words for what is done in a status of a whole document, which may name a part of it."""
+
 ALL_DONE = re.compile(
     r"[\W_]*(?:all (?:of the |the )?(?:tasks|items|phases|steps|work|stories)"
     r" (?:is |are |have been )?(?:now )?(?:complete|completed|done|finished|implemented)"
@@ -456,7 +464,7 @@ STEPS = re.compile(
     r"|етап|крок|віха|aşama|adım"  # noqa: RUF001
     r"|stap|mijlpaal|giai đoạn|bước|tahap|langkah|m[0-9]{1,2})\b"
     r"|第[一二三四五六七八九十0-9]+[阶階步]|阶段|階段|步骤|フェーズ|ステップ|"
-    r"マイルストーン|[0-9]+ ?단계|단계|스프린트|마일스톤)"
+    r"里程碑[ ]?[一二三四五六七八九十0-9]|マイルストーン|[0-9]+ ?단계|단계|스프린트|마일스톤)"
 )
 """Beginnings of headings whose numbered lists are tasks in a plan without any box."""
 
@@ -482,7 +490,7 @@ STEP_SECTIONS = EXECUTION | _names(
     "modifications|modifications needed|modifications required|planned modifications",
     "proposed modifications|recommended fixes|required changes|required fixes",
     "required modifications",
-    "实施步骤|实施顺序|实施计划|实现步骤|修复计划|执行计划|开发计划|开发阶段|开发步骤|工作计划|實作步驟",
+    "实施步骤|实施顺序|下一步实施顺序|后续实施顺序|实施计划|实现步骤|修复计划|执行计划|开发计划|开发阶段|开发步骤|工作计划|實作步驟",
     "实施阶段|実装フェーズ|開発フェーズ|개발 단계|진행 단계|작업 단계",
     "実装ステップ|実装手順|実装計画|作業手順|作業計画|구현 단계",
     "구현 계획|로드맵|개발 로드맵|개발 계획|작업 계획|작업 순서",
@@ -518,7 +526,7 @@ _NUMBER = r"[ ]?[#\u2116]?[0-9]+(?:[.-][0-9]+)*[a-z]?\b"
 TASK_NAME = re.compile(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
     rf"(?:(?:sub-?)?(?:task|story|ticket|aufgabe|tâche|tarea|tarefa|задача|zadanie|taak|attività|tugas"
-    rf"|görev|nhiệm vụ|завдання)-?{_NUMBER}"
+    rf"|görev|nhiệm vụ|завдання)(?:-?{_NUMBER}|[ ][a-z]{{2,10}}-[0-9]{{1,5}}\b)"
     r"|t-?[0-9]{1,4}\b(?=[ :.\u2013\u2014-])"
     rf"|(?:任务|任務|タスク|작업|태스크){_NUMBER})"
 )
@@ -534,14 +542,16 @@ STEP_NAME = re.compile(
     r"|[^\w\[]*第[一二三四五六七八九十0-9]+[阶階步]"
     r"|[^\w\[]*m[0-9]{1,2}[a-z]?(?=\s*[:：—–]|\s+-\s|\s+[^\W\d_])"  # noqa: RUF001
     r"|[^\w\[]*[0-9]+ ?단계(?=\Z|[\s:：.(—–-])"  # noqa: RUF001
-    r"|[^\w\[]*(?:阶段|階段|步骤|步驟|フェーズ|ステップ)[ ]?[一二三四五六七八九十0-9]+"
+    r"|[^\w\[]*(?:阶段|階段|步骤|步驟|里程碑|マイルストーン|마일스톤|フェーズ|ステップ)[ ]?"
+    r"[一二三四五六七八九十0-9]+"
     r"(?=\Z|[\s:：、.(（—–-])"  # noqa: RUF001
 )
 """Those that hold tasks elsewhere, but are tasks themselves where nothing else is one."""
 
 DECISIONS = re.compile(
     r"\W*(?:\w+ )?(?:decision|option|question|alternative|approach|scenario|assumption|principle"
-    r"|adr|rfc|决策|问题|方案|entscheidung|décision|decisión|решение)s?[ #-]{0,2}[0-9]",
+    r"|adr|rfc|决策|问题|方案|entscheidung|décision|decisión|решение)s?"
+    r"(?:[ #-]{0,2}[0-9]|[ ][A-E](?=\s*(?:[:(\u2013\u2014]|-\s|\Z)))",
     re.IGNORECASE,
 )
 """Beginnings of headings that are no work, whatever state they have: ``Decision 1: … ✅``."""

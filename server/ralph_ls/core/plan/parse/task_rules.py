@@ -34,6 +34,7 @@ from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
 from ralph_ls.core.plan.parse.headings import (
     HeadingSection,
     SectionKind,
+    heading_label,
     is_prose_label,
     names_change,
 )
@@ -57,6 +58,7 @@ from ralph_ls.core.plan.parse.titles import (
     escape_surrogates,
     fold_whitespace,
     is_no_task,
+    is_optional_title,
     is_placeholder,
     read_title,
 )
@@ -92,6 +94,10 @@ class PlanContext(NamedTuple):
     """It is nothing but bullets below headings without a meaning, with boxes or without."""
     introduction: frozenset[HeadingSection] = frozenset()
     """The sections above the first heading that is named like a task, where such are the tasks."""
+    labels: frozenset[str] = frozenset()
+    """What the headings begin with that are tasks, so that lines with the same refer to them."""
+    has_units: bool = False
+    """Headings that are tasks are named like tasks or steps, so that findings are prose."""
     outlined: frozenset[HeadingSection] = frozenset()
     """Parts of the work of which few have numbered lists, so that these describe them."""
     has_planned_rows: bool = False
@@ -261,25 +267,37 @@ def _may_be_task(
         return item.section in context.headings
     if item.box is not None:
         return counts_with_box(item) and item.section not in context.described
-    if item.role is not ItemRole.ITEM or is_in_task or not item.text or describes_task(item.text):
+    if is_in_task or _is_about_task(item, context):
         return False
-    section = item.section
     if item.kind is TaskKind.ROW:
-        is_list = section.kind not in {SectionKind.NOTES, SectionKind.PROSE}
-        if item.is_planned:
-            return is_list and context.has_planned_rows
-        return is_list and not context.has_box and not context.has_headings
+        return _may_be_row(item, context)
+    section = item.section
     match section.kind:
         case SectionKind.DONE | SectionKind.ISSUES:
             return True
         case SectionKind.TASKS if not context.has_box:
-            return item.parent is None
+            return item.parent is None and not (section.is_finding and context.has_units)
         case SectionKind.TASKS | SectionKind.PLAIN if context.has_box:
             return item.parent is None and _is_beside_boxes(item, context)
         case SectionKind.PLAIN:
             return item.parent is None and (section in stated or _is_asked(item, context))
         case _:
             return False
+
+
+def _is_about_task(item: PlanItemDraft, context: PlanContext) -> bool:
+    """Whether an item without a box says something of a task, or is a line without a text."""
+    if item.role is not ItemRole.ITEM or not item.text or describes_task(item.text):
+        return True
+    return bool(context.labels) and heading_label(item.text) in context.labels
+
+
+def _may_be_row(row: PlanItemDraft, context: PlanContext) -> bool:
+    if row.section.kind in {SectionKind.NOTES, SectionKind.PROSE}:
+        return False
+    if row.is_planned:
+        return context.has_planned_rows
+    return not context.has_box and not context.has_headings
 
 
 def _is_beside_boxes(item: PlanItemDraft, context: PlanContext) -> bool:
@@ -466,7 +484,7 @@ def _to_row(
         criteria=tuple(item.criteria),
         kind=item.kind,
         mark=None if item.mark is None else (item.start + item.mark[0], item.start + item.mark[1]),
-        optional=item.section.optional or item.is_optional,
+        optional=item.section.optional or item.is_optional or is_optional_title(item.text),
     )
 
 

@@ -100,6 +100,11 @@ def is_title_id(task_id: str, title: str) -> bool:
     return own == derived or re.fullmatch(rf"{derived}-[0-9]+", own) is not None
 
 
+def is_optional_title(text: str) -> bool:
+    """Whether a title begins or ends with ``(optional)``."""
+    return "(" in text and _OPTIONAL.search(text) is not None
+
+
 def is_no_task(text: str) -> bool:
     """Whether an item without a box is surely no task: a date, a note, a link, "none yet".
 
@@ -236,6 +241,15 @@ _NO_WORK = re.compile(
     rf"none{_NOW}|nothing(?: left)?(?: to (?:do|fix))?{_NOW}"
     rf"|(?:there (?:is|are) )?(?:currently )?no {_ADJECTIVES}"
     rf"(?:tasks?|todos?|to-dos?|items?|action items?|fixes|work|entries|stories|steps){_NOW}"
+)
+OPTIONAL_WORDS = (
+    r"optional|可选|选做|任意|선택|optionnel|facultatif|opcional|опционально|необязательно"
+    r"|необов'язково|opcjonalne|opcjonalnie|optioneel|facoltativo|opzionale|opsional"
+    r"|isteğe bağlı|tùy chọn"  # noqa: RUF001
+)
+"""What makes a task optional in brackets at either end of its title, as a pattern."""
+_OPTIONAL = re.compile(
+    rf"\A[^\w(]*\((?:{OPTIONAL_WORDS})\)|\((?:{OPTIONAL_WORDS})\)[^\w(]*\Z", re.IGNORECASE
 )
 _NO_FINDINGS = re.compile(
     rf"no {_ADJECTIVES}(?:bugs?|issues?|problems?|blockers?|questions?|errors?|findings?|defects?"

@@ -140,6 +140,17 @@ def test_one_that_is_done_in_part_has_not(status: str) -> None:
     assert shown("# Roof", status, "## Phase 1", "1. Saw") == ["todo Saw"]
 
 
+@pytest.mark.parametrize("mark", ["", "> "])
+def test_such_a_status_is_reported_where_no_task_is_done(mark: str) -> None:
+    text = f"# Roof\n\n{mark}Status: phases 0-1 are implemented\n\n## Phase 0\n\n## Phase 1\n"
+    remarks = check_markdown(parse_markdown(text), text)
+    assert [(one.place.line, one.message) for one in remarks if one.code == "status-not-read"] == [
+        (2, "this status is not read, and no task is done; write the states at the tasks")
+    ]
+    done = text.replace("## Phase 0", "## Phase 0 [DONE]")
+    assert GuessCause.UNREAD_STATUS not in causes_in(*done.split("\n"))
+
+
 def test_a_status_elsewhere_is_not_that_of_the_document() -> None:
     assert shown("# Roof", "1. Saw", "Status: done") == ["todo Saw"]
     assert shown("## Roof", "Status: done", "## Phase 1", "1. Saw")[-1] == "todo Saw"

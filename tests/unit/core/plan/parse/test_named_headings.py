@@ -51,7 +51,9 @@ from tests.unit.core.plan.plan_assertions import shown
         ),
         pytest.param(("# P", "## Aufgabe 3: a"), ["todo Aufgabe 3: a"], id="german"),
         pytest.param(
-            ("# P", "## Phase 1", "### Task 1: a", "## Phase 2"), ["todo Task 1: a"], id="not-steps"
+            ("# P", "## Phase 1", "### Task 1: a", "#### Step 1", "## Phase 2", "### Files"),
+            ["todo Task 1: a", "todo Phase 2"],
+            id="steps-beside-those-with-tasks",
         ),
         pytest.param(
             ("# P", "## Phase 1", "### 1.1 a", "- x", "### 1.2 b", "## Phase 2"),

@@ -341,9 +341,65 @@ def test_states_in_front_and_behind() -> None:
             id="alternatives-are-prose",
         ),
         pytest.param(
+            ("## Task DASH-001", "Text.", "### Checklist", "- a", "# Milestone 2"),
+            ["todo Task DASH-001"],
+            id="a-task-with-a-ticket",
+        ),
+        pytest.param(
+            ("### Phase 1: a", "### Phase 2: b", "#### Phase 2 constants", "### Phase 3: c"),
+            ["todo Phase 1: a", "todo Phase 2: b", "todo Phase 3: c"],
+            id="a-part-with-the-name-of-the-whole",
+        ),
+        pytest.param(
+            ("### T-001: a", "- **Status**: [x] Done", "## High priority", "- T-001 (setup)",
+             "- [P] T-001 and the rest", "- Sell"),
+            ["done a", "todo Sell"],
+            id="lines-about-tasks",
+        ),
+        pytest.param(
+            ("## Phase 3: a", "Text.", "## Next steps", "1. **Phase 3**: a", "2. Sell"),
+            ["todo Phase 3: a", "todo Sell"],
+            id="lines-about-phases",
+        ),
+        pytest.param(
+            ("### ❌ Missing", "1. Lid", "### Phase 1: a", "#### Task 1.1: b"),
+            ["todo Task 1.1: b"],
+            id="findings-beside-tasks",
+        ),
+        pytest.param(
+            ("## ❌ Missing", "1. Lid", "## ✅ There", "- Spout"),
+            ["todo Lid", "done There"],
+            id="findings-alone",
+        ),
+        pytest.param(
+            ("### 里程碑 1", "1. a", "### 里程碑 2", "1. b"), ["todo a", "todo b"], id="milestones"
+        ),
+        pytest.param(
+            ("## Next steps", "### Option A", "- Sell", "### Option B: late", "1. Keep"), [],
+            id="options",
+        ),
+        pytest.param(
             ("## Found", "- old", "## Phases of execution", "1. Saw"), ["todo Saw"], id="phases-of"
         ),
     ],
 )  # fmt: skip
 def test_what_people_call_things(lines: tuple[str, ...], expected: list[str]) -> None:
     assert shown(*lines) == expected
+
+
+def test_findings_and_lists_beside_changes_are_reported() -> None:
+    missing = parse_markdown("### ❌ Missing\n1. Lid\n### Phase 1: a\n#### Task 1.1: b\n")
+    assert {one.cause: one.lines for one in missing.guesses}[GuessCause.UNREAD_LINES] == (1,)
+    beside = parse_markdown(
+        "# P\n## Proposed changes\n### Base\n- Add a column\n### Parts\n#### [NEW] a.py\n- Read\n"
+    )
+    assert [task.title for task in beside.plan.tasks] == ["[NEW] a.py"]
+    assert {one.cause: one.lines for one in beside.guesses}[GuessCause.UNREAD_LINES] == (3,)
+
+
+@pytest.mark.parametrize("title", ["a (optional)", "(Optional) a", "**(可选)** a", "a (optional)."])
+def test_a_title_may_say_that_it_is_optional(title: str) -> None:
+    (task,) = plan_of(f"- [ ] {title}").tasks
+    assert task.optional
+    assert not plan_of(f"- [ ] {title} things").tasks[0].optional or title.startswith(("(", "*"))
+    assert plan_of("- [ ] a", f"  - [ ] {title}").tasks[1].optional

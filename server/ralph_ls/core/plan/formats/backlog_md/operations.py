@@ -73,12 +73,14 @@ def why_broken(text: str) -> str:
 def needs_of(text: str) -> Mapping[str, tuple[str, ...]]:
     """The ids of the tasks that each depends on; a task waits for its subtasks too."""
     tasks = _tasks_in(text)
-    ids = _ids_by_name(tasks)
+    ids, parents = _ids_by_name(tasks), _parents(tasks)
     found: dict[str, dict[str, None]] = {}
     for task in tasks:
         needed = (ids.get(_normal(name), task.id) for name in task.known.needs)
-        found[task.id] = dict.fromkeys(task_id for task_id in needed if task_id != task.id)
-    for child, parent in _parents(tasks).items():
+        # To depend on the task around it means to belong to it.
+        own = {task.id, parents.get(task.id)}
+        found[task.id] = dict.fromkeys(task_id for task_id in needed if task_id not in own)
+    for child, parent in parents.items():
         found[parent][child] = None
     return {task_id: tuple(needs) for task_id, needs in found.items() if needs}
 

@@ -109,7 +109,7 @@ def test_an_id_that_is_there_twice_is_reported() -> None:
 
 def test_the_order_is_that_of_the_board_then_of_numbers_with_subtasks_behind_their_task() -> None:
     names = {
-        "10": (), "2": (), "2.10": (), "2.9": ("parent_task_id: TASK-2",),
+        "10": (), "2": (), "2.10": (), "2.9": ("parent_task_id: TASK-2", "dependencies: [task-2]"),
         "3": ("ordinal: 2000",),
         "4": ("ordinal: 1000.5",), "5": ("parent_task_id: 3", "milestone: m-1"),
         "6": ("ordinal: x",),
