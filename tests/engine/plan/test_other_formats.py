@@ -210,12 +210,12 @@ FINISHES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FINISHES)
-def test_a_finished_plan_starts_no_agent(project: Project, name: str) -> None:
+def test_a_finished_plan_is_confirmed_once(project: Project, name: str) -> None:
     path, is_open, is_done = FINISHES[name]
-    plan = with_sample(project, name).agent("work; commit").file(path)
+    turn = "work; commit; report 'STATUS: IN_PROGRESS'"
+    plan = with_sample(project, name).agent(turn).file(path)
     text = plan.read_text(encoding="utf-8").replace(is_open, is_done).replace("- [ ]", "- [X]")
     plan.write_text(text.replace("in-progress", "done"), encoding="utf-8")
     done = project.run("3", "--json")
-    assert (done.exit_code, told(done, "agentStarted")) == (0, [])
-    assert told(done, "runEnded")[0].message.endswith("was done before the run began")
-    assert "No agent would be started" in project.tell("run", "--dry-run").stdout
+    (end,) = told(done, "runEnded")
+    assert (done.exit_code, len(told(done, "agentStarted")), end.reason) == (0, 1, "complete")

@@ -71,8 +71,6 @@ class PlanFacts:
     """
     without_tasks: str = ""
     """How to write a task, where the plan holds none at all and none was ever finished."""
-    is_planned_elsewhere: bool = False
-    """Another tool has made the plan; what else is to be done is for its user to plan there."""
     left: str = ""
     """What is left and why, where the plan has better words for it than ``held``."""
     committed_offence: str = ""

@@ -21,7 +21,7 @@ from ralph_ls.core.plan.diff.guard_overrides import task_excerpt
 from ralph_ls.core.plan.diff.pairing import is_unfinished, logged_as_finished
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
 from ralph_ls.core.plan.formats.registry import format_of_plan
-from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
+from ralph_ls.core.plan.model import ParsedPlan, Plan
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.core.plan.queries import renamed_tasks
@@ -167,7 +167,6 @@ class MarkdownSource(PlanSource):
     ) -> PlanFacts:
         plan = self.plan(text, task=task)
         facts = facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped)
-        facts = replace(facts, is_planned_elsewhere=self._format.name is not PlanKind.MARKDOWN)
         is_without = not facts.counts.total and not facts.counts.marker
         if not is_without or has_finished_tasks(self.root, self.config):
             return facts

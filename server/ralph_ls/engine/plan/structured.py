@@ -127,8 +127,7 @@ class StructuredSource(PlanSource):
     ) -> PlanFacts:
         needs = unfinished_needs(self.operations, self.parse(text).plan, text)
         plan = self.plan(text, task=task)
-        facts = facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped, needs=needs)
-        return replace(facts, is_planned_elsewhere=True)
+        return facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped, needs=needs)
 
     def with_context(self, context: PromptContext, text: str) -> PromptContext:
         del text

@@ -169,8 +169,6 @@ class SimulatedProject:
     blocked: str | None = None
     n_validated: int = 0
     marker: bool = False
-    is_planned_elsewhere: bool = False
-    """The plan is that of another tool."""
     """The plan's completion marker is there."""
     without_tasks: str = ""
     """What a plan without a task says of it."""
@@ -256,7 +254,6 @@ class SimulatedProject:
                 marker=self.marker,
             ),
             next_task=TaskRef(id=ready[0], title=ready[0]) if ready else None,
-            is_planned_elsewhere=self.is_planned_elsewhere,
             open_tasks=tuple(TaskRef(id=title, title=title) for title in todo[:10]),
             held=tuple(
                 HeldTask(

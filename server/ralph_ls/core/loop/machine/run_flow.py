@@ -324,8 +324,6 @@ def _complete(draft: StepDraft, plan: PlanFacts, message: str) -> None:
 def complete_without_agent(run: RunState, plan: PlanFacts) -> str | None:
     """Why no agent is needed to see that the run is complete; None: one is.
 
-    A finished plan of another tool is finished by the terms of that tool: an agent that is to
-    confirm it would look for more work than the user has planned there.
     Where the completion marker is in the plan, its tasks may all have been moved elsewhere. A run
     that was confirmed needs no other agent, unless tests failed or an answer has to be given.
     """
@@ -337,20 +335,12 @@ def complete_without_agent(run: RunState, plan: PlanFacts) -> str | None:
     is_early = run.counted < run.config.min_iterations
     if rule is GateRule.VERIFIED and counts.total and not is_early:
         return "every required task is done"
-    if rule is GateRule.DUAL and plan.is_planned_elsewhere and _is_done_at_start(run, plan):
-        return "every required task of the plan was done before the run began"
     if rule is GateRule.MARKER and counts.marker and run.counted == 0:
         return f"the plan contains {run.config.gate.marker}, and no required task is open"
     is_owed = run.failing_tests or run.question is not None
     if gate.confirmations_used_up(run) and plan.next_task is None and not is_early and not is_owed:
         return gate.confirmation_words(run)
     return None
-
-
-def _is_done_at_start(run: RunState, plan: PlanFacts) -> bool:
-    """Whether a new run, which has no limit from below, has nothing to do."""
-    has_begun = run.counted or run.start or run.config.min_iterations
-    return bool(plan.counts.total) and plan.next_task is None and not has_begun
 
 
 def _budget_used_up(draft: StepDraft) -> str | None:

@@ -124,44 +124,6 @@ def test_a_refused_completion_leaves_the_next_promise_to_count(rule: str) -> Non
     check_loop([said], gate_rule=rule, ends=("blocked", 2), message="no key")
 
 
-class TestAPlanOfAnotherTool:
-    def simulated(self, *script: Turn, state: str = "done") -> SimulatedProject:
-        return SimulatedProject(
-            script=list(script), is_planned_elsewhere=True, tasks=dict.fromkeys(ONE_TASK, state)
-        )
-
-    def test_ends_a_run_at_once_where_it_is_finished(self) -> None:
-        played = check_loop(
-            [],
-            gate_rule="dual",
-            simulated=self.simulated(),
-            ends=("complete", 0),
-            message="every required task of the plan was done before the run began",
-            iterations=0,
-        )
-        assert "agentStarted" not in played.kinds()
-
-    def test_is_confirmed_once_where_the_user_wants_iterations(self) -> None:
-        check_loop(
-            [],
-            gate_rule="dual",
-            min_iterations=1,
-            simulated=self.simulated(works),
-            ends=("complete", 0),
-            iterations=1,
-        )
-
-    def test_is_confirmed_once_where_a_run_finished_it_without_a_signal(self) -> None:
-        finishes = turn(ticks=ONE_TASK)
-        check_loop(
-            [],
-            gate_rule="dual",
-            simulated=self.simulated(finishes, works, state="todo"),
-            ends=("complete", 0),
-            iterations=2,
-        )
-
-
 class TestAMarkerOfAnEarlierRun:
     def simulated(self, state: str, *script: Turn) -> SimulatedProject:
         return SimulatedProject(
