@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.protocol.config.config import Config
-from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError, WorkspaceMissing
+from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError, UsageError, WorkspaceMissing
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
 from ralph_ls.store.run.state_index import find_state
 
@@ -167,6 +167,22 @@ def worktree_at(folder: Path) -> CommandWorktree:
     """The place of a folder; raises ``WorkspaceMissing``."""
     worktree = find_worktree(folder)
     return CommandWorktree(worktree=worktree, state=find_state(state_root(os.environ), worktree))
+
+
+def plan_from_here(named: str | None) -> str | None:
+    """A plan that the user named, relative to the root where it is a path in the working folder.
+
+    Raises ``UsageError`` for an empty name, such as that of a variable that is not set.
+    """
+    if named is not None and not named.strip():
+        raise UsageError("--plan is empty; name a plan, or leave the option out")
+    path = Path(os.path.normpath(Path(named or "").absolute()))
+    try:
+        root = current_worktree().worktree.root
+    except RalphError:
+        return named
+    is_here = bool(named) and path.exists() and path.is_relative_to(root) and path != root
+    return path.relative_to(root).as_posix() if is_here else named
 
 
 @functools.cache

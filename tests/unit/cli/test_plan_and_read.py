@@ -72,6 +72,8 @@ class TestPlan:
         [
             ("- [x] a\n- [x] b\n", "All 2 tasks done."),
             ("- [x] a\n", "1 of 1 task done."),
+            ("- [x] a\n- [x] b\n- [-] c\n", "All 2 tasks done, 1 skipped."),
+            ("- [ ] a\n- [-] c\n", "0 of 1 task done, 1 skipped. Next: a"),
             ("prose\n", "The plan has no tasks."),
             ("- [!] a\n", "0 of 1 task done, 1 blocked. No task is ready."),
             (

@@ -97,6 +97,26 @@ def test_a_feature_is_named_by_its_folder(ralph: Ralph, shop: Path) -> None:
         assert "T001 Log out" in ralph(place, "plan", named).out
 
 
+@pytest.mark.parametrize("named", ["002-logout/tasks.md", "002-logout", "../specs/002-logout", B])
+def test_a_run_and_a_set_up_take_a_path_from_the_working_folder(
+    ralph: Ralph, shop: Path, named: str
+) -> None:
+    inside = two(shop) / "specs"
+    done = ralph(inside, "run", "--dry-run", "--agent", "demo", "--plan", named)
+    assert f"Plan: {B}" in done.out
+    made = ralph(inside, "init", "--from-existing", "--json", "--plan", named).json
+    assert made["settings"] == {"paths.plan": B}
+    done = ralph(inside, "run", "--dry-run", "--agent", "demo", "--plan", "..")
+    assert (done.code, done.out) == (64, "")
+
+
+@pytest.mark.parametrize("command", ["run --dry-run", "init --yes", "init --from-existing --yes"])
+def test_an_empty_name_is_no_name(ralph: Ralph, shop: Path, command: str) -> None:
+    done = ralph(two(shop), *command.split(), "--plan", "")
+    assert (done.code, done.out) == (64, "")
+    assert "--plan is empty; name a plan, or leave the option out" in done.err
+
+
 def test_a_plan_is_named_without_its_ending(ralph: Ralph, shop: Path) -> None:
     write(shop, "docs/superpowers/plans/2026-01-05-pay.md", "### Task 1: Pay\n\n- [ ] Step\n")
     assert "Pay  [1]" in ralph(shop, "plan", "2026-01-05-pay").out

@@ -26,7 +26,7 @@ from ralph_ls.cli.commands.quick_setup import (
     show_findings,
 )
 from ralph_ls.cli.commands.setup_prompts import SetupFlags, advanced_order, order_from_flags
-from ralph_ls.cli.context import CommandWorktree, current_worktree
+from ralph_ls.cli.context import CommandWorktree, current_worktree, plan_from_here
 from ralph_ls.cli.flags import (
     AgentCommand,
     AgentName,
@@ -144,6 +144,7 @@ def init(
 ) -> None:
     """Set up a loop here. Existing files are kept, or added to."""
     place = current_worktree()
+    plan = plan_from_here(plan)
     if choices:
         _print_choices(place)
         return

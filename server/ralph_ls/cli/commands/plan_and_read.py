@@ -350,11 +350,18 @@ def _summary(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) -> s
     counts = count_tasks(parsed.plan)
     if not counts.total:
         return "The plan has no tasks."
-    are_all = counts.done == counts.total
-    done = "All" if are_all and counts.total > 1 else f"{counts.done} of"
-    extra = [(counts.blocked_required, "blocked"), (counts.open_optional, "optional and open")]
+    n_skipped = sum(task.state is TaskState.SKIPPED for task in parsed.plan.tasks)
+    # As in the list of all plans, what was decided on is no work.
+    total = counts.total - n_skipped
+    are_all = counts.done == total
+    done = "All" if are_all and total > 1 else f"{counts.done} of"
+    extra = [
+        (counts.blocked_required, "blocked"),
+        (counts.open_optional, "optional and open"),
+        (n_skipped, "skipped"),
+    ]
     more = "".join(f", {number} {word}" for number, word in extra if number)
-    summary = f"{done} {count_of(counts.total, 'task')} done{more}."
+    summary = f"{done} {count_of(total, 'task')} done{more}."
     if are_all or kind is PlanKind.BEADS:
         return summary
     chosen = _next_task(parsed, text, kind, config)

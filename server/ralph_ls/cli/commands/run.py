@@ -17,6 +17,7 @@ from ralph_ls.cli.commands.start_run import (
     run_in_foreground,
     show_preview,
 )
+from ralph_ls.cli.context import plan_from_here
 from ralph_ls.cli.flags import (
     AgentPrompt,
     AllowTool,
@@ -209,6 +210,7 @@ def run_verb(
         raise UsageError(f"--run-id {run_id!r} is not a run id")
     order = _order(take_all=take_all, leave=leave, resume=resume)
     _require_same_branch(branch, resume=resume)
+    plan = plan_from_here(plan)
     of_request = request_overrides(
         issue=issue, text=prompt, file=prompt_file, profile=profile, resume=resume, dry_run=dry_run
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ralph_ls.core import prompt
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
-from ralph_ls.core.plan.formats.registry import plan_name
+from ralph_ls.core.plan.formats.registry import plan_name, project_of
 from ralph_ls.core.prompt.documents import PlanDocument, plan_notes
 from ralph_ls.core.prompt.template import PromptTexts, mode_word
 from ralph_ls.protocol.config.config import Config
@@ -142,9 +142,11 @@ def notes_of_plan(root: Path, path: str, known: PlanFormat) -> str:
 
 
 def _documents(root: Path, path: str, known: PlanFormat) -> Iterator[PlanDocument]:
-    folder = path.rpartition("/")[0]
+    own, project = path.rpartition("/")[0], project_of(path, known)
     for pattern in known.documents:
-        for found in expand(root, pattern, folder=folder):
+        of_plan = pattern.startswith("{folder}/") or not project
+        wanted, folder = (pattern, own) if of_plan else (f"{{folder}}/{pattern}", project)
+        for found in expand(root, wanted, folder=folder):
             try:
                 data = read_regular(resolve_inside(root, found), LARGEST_FILE)
             except RalphError:

@@ -8,6 +8,8 @@ import platformdirs
 import pytest
 
 from ralph_ls.core.loop.profiles import preset_of, profile_of
+from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.values import Mode
@@ -16,6 +18,7 @@ from ralph_ls.store.project.prompt_texts import (
     PromptSource,
     built_in_texts,
     find_template,
+    notes_of_plan,
     prompt_folder,
 )
 
@@ -122,3 +125,40 @@ def test_the_built_in_texts_are_read_once_and_none_is_empty() -> None:
     pieces = [text for name, text in texts.pieces.items() if text or not name.endswith(".tools")]
     assert all(text.strip() for text in [*texts.templates.values(), *pieces])
     assert all(text.endswith("\n") for text in pieces)
+
+
+DOCUMENTS = {
+    "specs/001-pay/tasks.md": (
+        "specs/001-pay/spec.md",
+        "specs/001-pay/plan.md",
+        ".specify/memory/constitution.md",
+    ),
+    ".kiro/specs/pay/tasks.md": (
+        ".kiro/specs/pay/requirements.md",
+        ".kiro/specs/pay/bugfix.md",
+        ".kiro/specs/pay/design.md",
+        ".kiro/steering/product.md",
+    ),
+    "openspec/changes/add-pay/tasks.md": (
+        "openspec/changes/add-pay/proposal.md",
+        "openspec/changes/add-pay/design.md",
+        "openspec/changes/add-pay/specs/pay/spec.md",
+        "openspec/project.md",
+    ),
+    ".planning/ROADMAP.md": (".planning/PROJECT.md", ".planning/STATE.md"),
+}
+"""By a plan, the documents that its tool has for it."""
+
+
+@pytest.mark.parametrize("project", ["", "packages/shop/"])
+@pytest.mark.parametrize("plan", DOCUMENTS)
+def test_the_documents_of_a_plan_are_in_its_prompt(tmp_path: Path, plan: str, project: str) -> None:
+    for one in (*DOCUMENTS[plan], "specs/002-mail/spec.md", ".kiro/specs/mail/design.md"):
+        (tmp_path / project / one).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / project / one).write_text(f"Words of {one}.\n", encoding="utf-8")
+    path = f"{project}{plan}"
+    notes = notes_of_plan(tmp_path, path, format_of_file(path, PlanKind.MARKDOWN))
+    quoted = [line.strip("#` ") for line in notes.splitlines() if line.startswith("### `")]
+    assert quoted == [f"{project}{one}" for one in DOCUMENTS[plan]]
+    assert all(f"> Words of {one}." in notes for one in DOCUMENTS[plan])
+    assert path in notes

@@ -92,9 +92,20 @@ def plan_name(path: str, known: PlanFormat) -> str:
     """What the user calls a plan: the folder of a feature or change, else its path."""
     if path == MIRROR:
         return QUEUE
-    pattern = next((one for one in known.files if matches(path, one, known.not_in)), "")
-    parts = zip(path.split("/"), pattern.split("/"), strict=False)
+    pattern = _pattern_of(path, known)
+    parts = zip(_end_of(path, pattern).split("/"), pattern.split("/"), strict=False)
     return next((name for name, part in parts if "*" in part), path)
+
+
+def project_of(path: str, known: PlanFormat) -> str:
+    """The folder in which a tool has a plan, relative to the root; empty where that is the root."""
+    pattern = _pattern_of(path, known)
+    return path.removesuffix(_end_of(path, pattern)).rstrip("/") if pattern else ""
+
+
+def _pattern_of(path: str, known: PlanFormat) -> str:
+    """The place of the format that a path ends with; empty where it is none."""
+    return next((one for one in known.files if matches(_end_of(path, one), one, known.not_in)), "")
 
 
 def is_at(path: str, known: PlanFormat) -> bool:
@@ -105,11 +116,17 @@ def is_at(path: str, known: PlanFormat) -> bool:
 
 
 def _is_nested(path: str, known: PlanFormat) -> bool:
-    """Whether it is a file in the hidden folder of a tool, below any folder of the repository."""
-    hidden = (pattern for pattern in known.files if pattern.startswith("."))
-    return known.is_file and any(
-        matches("/".join(path.split("/")[-1 - pattern.count("/") :]), pattern) for pattern in hidden
-    )
+    """Whether it is a file in a place of a tool alone, below any folder of the repository.
+
+    That is a hidden folder, or one for each feature or change.
+    """
+    own = (one for one in known.files if one.startswith(".") or "*" in one.rpartition("/")[0])
+    return known.is_file and any(matches(_end_of(path, one), one, known.not_in) for one in own)
+
+
+def _end_of(path: str, pattern: str) -> str:
+    """As many parts of a path as a pattern has."""
+    return "/".join(path.split("/")[-1 - pattern.count("/") :])
 
 
 def matches(path: str, pattern: str, not_in: tuple[str, ...] = ()) -> bool:

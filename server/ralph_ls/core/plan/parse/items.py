@@ -13,8 +13,15 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingSection
-from ralph_ls.core.plan.parse.state_tables import VAGUE_SIGNS
-from ralph_ls.core.plan.parse.state_words import read_state, read_status_word
+from ralph_ls.core.plan.parse.state_tables import STATUS_SIGNS, STATUS_WORDS
+from ralph_ls.core.plan.parse.state_words import (
+    find_word_of,
+    fold_words,
+    is_tail,
+    read_state,
+    read_word,
+    states_by_sign,
+)
 from ralph_ls.core.plan.parse.titles import fold_whitespace
 from ralph_ls.protocol.task_words import TaskState
 
@@ -137,12 +144,31 @@ def describes_task(text: str) -> bool:
 
 def read_status(value: str) -> TaskState | None:
     """Read the words of a ``Status:`` line or column, where work that was checked is done."""
-    state = read_state(value)
+    state = _read_status_alone(value) or read_state(value)
     if state is None and _CHECKED.match(value) is not None:
         return TaskState.DONE
-    if state is None or value.lstrip("*_` ")[:1] in VAGUE_SIGNS:
-        state = read_status_word(value) or state
     return TaskState.TODO if state is None and value.lstrip("*_` ").startswith("[ ]") else state
+
+
+def _read_status_alone(value: str) -> TaskState | None:
+    """Read what is a state only there, and as all of it: ``live``, ``80 %``, ``80 % done``, ``📋``."""  # noqa: E501
+    share = _SHARE.match(value)
+    if share is not None:
+        words = value[share.end() :]
+        is_of_all = not words or read_word(words) is TaskState.DONE
+        return _state_of_share(int(share[1])) if is_of_all else read_word(words)
+    sign = _ONLY_SIGN.fullmatch(value)
+    if sign is not None:
+        return _STATE_OF_SIGN[sign[1]]
+    folded = fold_words(value)
+    found = find_word_of(_STATE_OF_WORD, folded, 0)
+    return None if found is None or not is_tail(folded, found.end) else _STATE_OF_WORD[found.name]
+
+
+def _state_of_share(percent: int) -> TaskState:
+    if percent == _ALL:
+        return TaskState.DONE
+    return TaskState.IN_PROGRESS if percent else TaskState.TODO
 
 
 def says_all_done(status: str) -> bool:
@@ -272,6 +298,11 @@ _FIELD_OF_TASK = re.compile(
 _STATUS_PART = re.compile(
     r"\|[ \t]*[*_]{0,3}status[*_]{0,3}[ \t]*:[*_]{0,3}[ \t]*([^|]*[^|\s])", re.IGNORECASE
 )
+_ALL = 100
+_SHARE = re.compile(r"\W*([0-9]{1,3}) ?%\+?\W*(?=\w|\Z)")
+_STATE_OF_SIGN = states_by_sign(STATUS_SIGNS)
+_ONLY_SIGN = re.compile(rf"[\W_]*?([{''.join(_STATE_OF_SIGN)}])[\W_]*")
+_STATE_OF_WORD = {name: state for state, names in STATUS_WORDS.items() for name in names.split("|")}
 _CHECKED = re.compile(
     r"[\W_]*(?:(?:verified|checked|accepted|validated|tested|passed|geprüft|verifiziert|abgenommen"
     r"|akzeptiert|getestet|vérifiée?s?|validée?s?|acceptée?s?|testée?s?|verificad[oa]s?"

@@ -22,14 +22,14 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         "|being implemented|being worked on|in the works|work in progress|working on|half done"
         "|half finished|halfway|partly|in testing|in qa|in flight|reviewing",
         _TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog|no|upcoming|next"
-        "|to be|not yet|tbd|tba|tbc|unstarted|on deck|unfinished|undone"
+        "|to be|not yet|unstarted|on deck|unfinished|undone"
         "|unresolved|isnt|hasnt|arent|yet to be|reopened",
         _BLOCKED: "blocked|on hold|waiting|paused|stalled|stuck|on pause",
         _SKIPPED: "skipped|deferred|cancelled|canceled|obsolete|wont do|superseded|reverted"
         "|abandoned"
         "|dropped|rejected|duplicate|wont fix|wontfix|not planned|postponed|parked|wont be done"
-        "|will not be done|will not do|will not fix|no longer needed|no longer required"
-        "|no longer relevant|not needed|not applicable|not doing|descoped|de scoped"
+        "|will not be done|will not do|will not fix"
+        "|not applicable|not doing|descoped|de scoped"
         "|out of scope",
     },
     "Chinese": {
@@ -40,25 +40,25 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _TODO: "未开始|未完成|待办|待开始|待处理|待开发|待实现|待完成|计划中|规划中|未实现|待定|未開始|待辦|待開始|待處理|待開發|待實現|計劃中|規劃中|未實現|未"  # noqa: E501
         "|待|尚未|还没|还未|排队中|就绪|下一步|即将开始|完成后|完成前|完成时|完成之后|完成之前|没有|不完整",
         _BLOCKED: "已阻塞|阻塞|受阻|已暂停|暂停|搁置|卡住|等待",
-        _SKIPPED: "已取消|取消|已跳过|跳过|已放弃|推迟|延期|暂缓|不做|已废弃|废弃|作废|已作废|不再需要|不需要|已推迟|已延期|已放棄|已跳過|跳過|已搁置",  # noqa: E501
+        _SKIPPED: "已取消|取消|已跳过|跳过|已放弃|推迟|延期|暂缓|不做|已废弃|废弃|作废|已作废|已推迟|已延期|已放棄|已跳過|跳過|已搁置",  # noqa: E501
     },
     "Japanese": {
-        _DONE: "完了|完了済み|済み|済|実装済み|対応済み|解決済み|リリース済み|マージ済み|デプロイ済み|修正済み|公開済み|終了|納品済み|完成",  # noqa: E501
+        _DONE: "完了|完了済み|済み|済|実装済み|対応済み|解決済み|リリース済み|マージ済み|デプロイ済み|修正済み|公開済み|納品済み|完成",  # noqa: E501
         _BEGUN: "進行中|作業中|対応中|着手中|実装中|一部完了|着手済み|開始済み|開発中|レビュー中|テスト中|ほぼ完了|部分完了|部分的に完了|途中|仕掛中|作成中",  # noqa: E501
         _TODO: "未着手|未完了|未対応|未実装|予定|完了予定|実装予定|未定|計画中|未|これから|待ち|準備完了|対応予定|リリース予定|終了予定|着手予定|検討中|要対応"  # noqa: E501
         "|完了していない|完了してない|完了待ち|完了前|完了したら|完了次第|完了後|完了見込み|完了時|まだ",
         _BLOCKED: "ブロック中|ブロック|保留中|保留|停止中|中断|待機中",
-        _SKIPPED: "中止|スキップ|見送り|延期|キャンセル|対象外|廃止|不要|取りやめ|却下|やらない",
+        _SKIPPED: "中止|スキップ|見送り|延期|キャンセル|対象外|廃止|取りやめ|やらない",
     },
     "Korean": {
-        _DONE: "완료|완료됨|완료함|구현 완료|구현완료|해결|해결됨|배포됨|배포 완료|출시됨|병합됨|머지됨|수정됨|수정 완료|종료|구현됨|릴리스됨|해결 완료"  # noqa: E501
+        _DONE: "완료|완료됨|완료함|구현 완료|구현완료|해결|해결됨|배포됨|배포 완료|출시됨|병합됨|머지됨|수정됨|수정 완료|구현됨|릴리스됨|해결 완료"  # noqa: E501
         "|작업 완료|개발 완료",
         _BEGUN: "진행 중|진행중|작업 중|작업중|개발 중|개발중|일부 완료|구현 중|구현중|시작됨|부분 완료|부분완료|거의 완료|대부분 완료|검토 중|검토중"  # noqa: E501
         "|테스트 중|테스트중",
         _TODO: "대기|대기 중|대기중|예정|미완료|미착수|미구현|시작 전|시작전|할 일|계획|시작 안 함|시작 안함|미시작|미진행|진행 예정|계획됨|준비됨|대기열"  # noqa: E501
         "|백로그|예정됨|미정|배포 예정|출시 예정|완료 예정|완료예정|완료 전|완료 후|완료 시|완료되지 않음|완료 안 됨|아직",  # noqa: E501
         _BLOCKED: "차단됨|차단|보류|막힘|중단|중단됨|일시 중지|일시중지",
-        _SKIPPED: "취소됨|취소|건너뜀|연기|제외|폐기|폐기됨|불필요|하지 않음|안 함",
+        _SKIPPED: "취소됨|취소|건너뜀|연기|제외|폐기|폐기됨|하지 않음|안 함",
     },
     "German": {
         _DONE: "erledigt|fertig|abgeschlossen|umgesetzt|fertiggestellt|behoben|implementiert|ja"
@@ -72,7 +72,7 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         "|steht aus|noch zu erledigen",
         _BLOCKED: "blockiert|wartet|pausiert|angehalten|gestoppt|gesperrt|zurückgehalten",
         _SKIPPED: "übersprungen|verworfen|zurückgestellt|abgebrochen|entfällt|verschoben|gestrichen"
-        "|nicht mehr nötig|obsolet|hinfällig|abgelehnt|aufgeschoben|vertagt|wird nicht gemacht"
+        "|obsolet|hinfällig|aufgeschoben|vertagt|wird nicht gemacht"
         "|wird nicht umgesetzt",
     },
     "French": {
@@ -88,8 +88,8 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _BLOCKED: "bloqué|bloquée|en pause|suspendu|suspendue",
         _SKIPPED: "annulé|annulée|abandonné|abandonnée|reporté|reportée|ignoré|écarté|écartée"
         "|ignorée"
-        "|obsolète|rejeté|rejetée|différé|différée|repoussé|repoussée|hors périmètre"
-        "|plus nécessaire|ne sera pas fait",
+        "|obsolète|différé|différée|repoussé|repoussée|hors périmètre"
+        "|ne sera pas fait",
     },
     "Spanish": {
         _DONE: "completado|completada|completo|completa|hecho|hecha|terminado|terminada|finalizado"
@@ -105,8 +105,8 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         "|abierta|en cola|nuevo|nueva|pendientes",
         _BLOCKED: "bloqueado|bloqueada|en espera|en pausa|detenido|detenida|pausado|pausada",
         _SKIPPED: "omitido|omitida|cancelado|cancelada|descartado|aplazado|pospuesto|descartada"
-        "|aplazada|pospuesta|obsoleto|obsoleta|rechazado|rechazada|diferido|diferida|no se hará"
-        "|ya no es necesario|fuera de alcance",
+        "|aplazada|pospuesta|obsoleto|obsoleta|diferido|diferida|no se hará"
+        "|fuera de alcance",
     },
     "Portuguese": {
         _DONE: "concluído|concluída|concluido|concluida|feito|feita|pronto|pronta|entregue|sim"
@@ -117,9 +117,9 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _TODO: "pendente|a fazer|não|nao|por fazer|planejado|planejada|planeado|aberto|aberta"
         "|ainda não|a iniciar|na fila|previsto|prevista|próximo|próxima|a implementar|novo|nova",
         _BLOCKED: "bloqueado|bloqueada|em espera|em pausa|suspenso|suspensa|parado|parada",
-        _SKIPPED: "adiado|adiada|ignorado|ignorada|descartada|omitida|rejeitado|rejeitada"
+        _SKIPPED: "adiado|adiada|ignorado|ignorada|descartada|omitida"
         "|não será feito|não será feita|postergado|postergada|fora do escopo"
-        "|não é mais necessário|cancelado",
+        "|cancelado",
     },
     "Russian": {
         _DONE: "выполнено|выполнен|выполнена|выполнены|готово|готов|готова|завершено|завершён"
@@ -137,7 +137,7 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _BLOCKED: "заблокировано|заблокирован|заблокирована|приостановлено|приостановлена|на паузе"
         "|приостановлен|ждёт|ждет|остановлено",
         _SKIPPED: "отменено|отменён|отменен|отменена|отложено|отложен|отложена|пропущено|пропущена"
-        "|отклонено|отклонена|отменены|отложены|не будет|не нужно|не требуется|больше не нужно"
+        "|отклонено|отклонена|отменены|отложены|не будет"
         "|неактуально|не актуально|устарело|отброшено|вне рамок",
     },
     "Polish": {
@@ -154,7 +154,7 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _BLOCKED: "zablokowane|zablokowany|zablokowana|wstrzymane|wstrzymany|czeka|wstrzymana"
         "|zatrzymane",
         _SKIPPED: "pominięte|pominięty|anulowane|anulowany|odrzucone|odrzucony|odłożone|przełożone"
-        "|pominięta|anulowana|porzucone|porzucony|odłożony|odłożona|odrzucona|niepotrzebne"
+        "|pominięta|anulowana|porzucone|porzucony|odłożony|odłożona|odrzucona"
         "|nieaktualne|poza zakresem|nie będzie",
     },
     "Dutch": {
@@ -166,8 +166,8 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _TODO: "te doen|niet|nog niet|nog te doen|gepland|openstaand|nee|nieuw|volgende"
         "|in de wachtrij|ingepland|nog te|nog open|moet nog",
         _BLOCKED: "geblokkeerd|wacht|wachtend|gepauzeerd|gestopt|stilgelegd",
-        _SKIPPED: "overgeslagen|geannuleerd|uitgesteld|vervallen|afgewezen|geschrapt|niet nodig"
-        "|niet meer nodig|verouderd|buiten scope|wordt niet gedaan",
+        _SKIPPED: "overgeslagen|geannuleerd|uitgesteld|vervallen|afgewezen|geschrapt"
+        "|verouderd|buiten scope|wordt niet gedaan",
     },
     "Italian": {
         _DONE: "completato|completata|fatto|fatta|finito|finita|implementato|implementata|risolto"
@@ -182,7 +182,7 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _BLOCKED: "bloccato|bloccata|sospeso|sospesa|in pausa|fermo|ferma",
         _SKIPPED: "saltato|annullato|annullata|rimandato|rimandata|rinviato|scartato|saltata"
         "|rinviata"
-        "|scartata|obsoleto|obsoleta|rifiutato|rifiutata|non necessario|non più necessario"
+        "|scartata|obsoleto|obsoleta"
         "|fuori ambito|abbandonato|abbandonata",
     },
     "Indonesian": {
@@ -195,8 +195,8 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         "|terencana|dijadwalkan|berikutnya|siap dikerjakan|siap|dalam antrian|perlu dikerjakan"
         "|tidak",
         _BLOCKED: "terblokir|terhambat|diblokir|menunggu|dijeda|tertahan",
-        _SKIPPED: "dibatalkan|dilewati|ditunda|batal|tidak jadi|tidak diperlukan|tidak perlu"
-        "|ditolak"
+        _SKIPPED: "dibatalkan|dilewati|ditunda|batal|tidak jadi"
+        ""
         "|usang|diabaikan|di luar lingkup|tidak akan dikerjakan",
     },
     "Turkish": {
@@ -208,8 +208,8 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _TODO: "bekliyor|yapılacak|yapilacak|planlandı|başlanmadı|hayır|açık|başlamadı|henüz"  # noqa: RUF001
         "|planlanıyor|planlanan|sırada|sıradaki|yapılmadı|tamamlanmadı|bitmedi|hazır|yeni",  # noqa: RUF001
         _BLOCKED: "engellendi|beklemede|durduruldu|askıda|duraklatıldı",  # noqa: RUF001
-        _SKIPPED: "iptal|ertelendi|atlandı|vazgeçildi|iptal edildi|reddedildi|gereksiz|kapsam dışı"  # noqa: RUF001
-        "|yapılmayacak|gerek yok",  # noqa: RUF001
+        _SKIPPED: "iptal|ertelendi|atlandı|vazgeçildi|iptal edildi|kapsam dışı"  # noqa: RUF001
+        "|yapılmayacak",  # noqa: RUF001
     },
     "Vietnamese": {
         _DONE: "xong|hoàn thành|đã xong|đã hoàn thành|đã làm|đã sửa|đã đóng|đã hoàn tất|hoàn tất"
@@ -220,7 +220,7 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _TODO: "chưa làm|chưa|cần làm|chưa bắt đầu|kế hoạch|mở|sẽ|dự kiến|đã lên kế hoạch"
         "|tiếp theo|sắp tới|chờ|đang chờ|sẵn sàng|trong hàng đợi",
         _BLOCKED: "bị chặn|tạm dừng|đang bị chặn|tạm hoãn",
-        _SKIPPED: "hoãn|bỏ qua|hủy|huỷ|đã hủy|đã huỷ|không làm|đã bỏ|không cần|từ chối|lỗi thời"
+        _SKIPPED: "hoãn|bỏ qua|hủy|huỷ|đã hủy|đã huỷ|không làm|đã bỏ|lỗi thời"
         "|không thực hiện|ngoài phạm vi|đã hoãn|trì hoãn",
     },
     "Ukrainian": {
@@ -235,25 +235,38 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         "|потрібно|зробити|у черзі|в черзі|у планах|наступне|далі|беклог",  # noqa: RUF001
         _BLOCKED: "заблоковано|заблокований|заблокована|призупинено|призупинена|на паузі|чекає",
         _SKIPPED: "скасовано|скасований|скасована|відкладено|відкладений|відкладена|пропущено"
-        "|пропущена|відхилено|відхилена|не буде|не потрібно|неактуально|застаріло",
+        "|пропущена|відхилено|відхилена|не буде|неактуально|застаріло",
     },
 }
 """The words of each language, by state; the first one is written where an edit needs one."""
 
-VERBS = frozenset({"complete", "completa", "completo"})
+VERBS = frozenset({"complete", "completa", "completo", "完成"})
 """Those that also ask for something: ``Complete phase 1: …``."""
 LOOSE_WORDS = frozenset({"fixed", "landed", "delivered", "published", "paused", "stuck", "stalled"})
 """Those that also describe a thing: behind a title with a capital, or with a version or the like."""  # noqa: E501
 
 STATUS_WORDS: Mapping[TaskState, str] = {
-    _DONE: "live|in production|passing|passed",
+    _DONE: "live|in production|passing|passed|종료|終了",
     _BEGUN: "进行|진행|в тесте|testing",
-    _TODO: "new|queued|scheduled|future|later|assigned|triage|triaged|someday|neu|später|plus tard"
+    _TODO: "tbd|tba|tbc|new|queued|scheduled|future|later|assigned|triage|triaged|someday|neu|später|plus tard"  # noqa: E501
     "|más tarde|mais tarde|позже|пізніше|później|più tardi|nanti|sonra|sau này"
     "|计划|规划|新|次|준비|다음|план|rencana",
-    _SKIPPED: "skip|skipping|not required|discarded|withdrawn|retired",
+    _SKIPPED: "skip|skipping|not required|discarded|withdrawn|retired"
+    "|no longer needed|no longer required|no longer relevant|not needed|不再需要|不需要|不要"
+    "|불필요|nicht mehr nötig|plus nécessaire|ya no es necesario|não é mais necessário"
+    "|не нужно|не требуется|больше не нужно|niepotrzebne|niet nodig|niet meer nodig"
+    "|non necessario|non più necessario|tidak diperlukan|tidak perlu|gereksiz|gerek yok"
+    "|không cần|не потрібно|rechazado|rechazada|rejeté|rejetée|rejeitado|rejeitada|rifiutato"
+    "|rifiutata|ditolak|reddedildi|từ chối|abgelehnt|却下",
 }
 """Words that are states only in ``Status:`` lines and columns, and alone or with what may follow."""  # noqa: E501
+
+REMOVALS = (
+    "remove|delete|drop|purge|clean ?up|retire|deprecate|entferne|lösche|supprimer|retirer|eliminar"
+    "|borrar|remover|удалить|убрать|видалити|прибрати|usuń|usunąć|verwijder|rimuovere|eliminare"
+    "|hapus|kaldır|xóa|删除|移除|刪除|削除|삭제|제거"  # noqa: RUF001
+)
+"""Beginnings of tasks that say why, and not that they are skipped: ``Remove X (obsolete)``."""
 
 HEADING_SIGNS = {
     _DONE: "✅✔☑✓🟢",
@@ -263,6 +276,8 @@ HEADING_SIGNS = {
     _SKIPPED: "⊘",
 }
 """The emoji of states everywhere. ``⏭`` is next as often as skipped, ``⏸`` pending or deferred."""
+BOX_MARKS = {_DONE: "x", _BEGUN: "~", _TODO: "", _BLOCKED: "!"}
+"""What an emoji in a box means."""
 ITEM_SIGNS = {_TODO: "🔜"}
 """Those of items, which in headings are decoration."""
 VAGUE_SIGNS = "⏭⏸"

@@ -17,15 +17,15 @@ from unicodedata import category
 
 from ralph_ls.core.plan.parse.state_tables import (
     ADVERBS,
+    BOX_MARKS,
     CONDITION,
     HEADING_SIGNS,
     ITEM_SIGNS,
     LOOSE_WORDS,
     NUMBERED_THINGS,
+    REMOVALS,
     RESERVATION,
     STATE_WORDS,
-    STATUS_SIGNS,
-    STATUS_WORDS,
     TAIL,
     VAGUE_SIGNS,
     VERBS,
@@ -40,34 +40,14 @@ def read_state(text: str) -> TaskState | None:
     """
     ticked = _TICKED.search(text)
     if ticked is not None:
-        return _read_word(text[ticked.end() :]) or TaskState.DONE
-    state = _read_word(text)
+        return read_word(text[ticked.end() :]) or TaskState.DONE
+    state = read_word(text)
     if state is not None:
         return state
     found = _ITEM_SIGN.search(text)
     if found is not None:
         return _STATE_OF_SIGN[found[1]]
     return TaskState.TODO if _OPEN_BOX.fullmatch(text) is not None else None
-
-
-def read_status_word(text: str) -> TaskState | None:
-    """Read what is a state only in a ``Status:`` line or a column: ``live``, ``80 %``, ``📋``."""
-    share = _ONLY_SHARE.fullmatch(text)
-    if share is not None:
-        done, begun = share[1] == "100", share[1].strip("0") != ""
-        return TaskState.DONE if done else _STATE_OF_BEGUN[begun]
-    behind = _SHARE_BEFORE.match(text)
-    if behind is not None:
-        state = _read_word(text[behind.end() :])
-        is_partly = state is TaskState.DONE and behind[1] != "100"
-        return TaskState.IN_PROGRESS if is_partly else state
-    sign = _ONLY_STATUS_SIGN.fullmatch(text)
-    if sign is not None:
-        return _STATE_OF_STATUS_SIGN[sign[1]]
-    folded = _fold(text)
-    found = _find_in(_STATE_OF_STATUS_WORD, folded, 0)
-    is_alone = found is not None and _is_tail(folded, found.end)
-    return _STATE_OF_STATUS_WORD[found.name] if found is not None and is_alone else None
 
 
 def find_sign(text: str) -> tuple[int, int] | None:
@@ -148,11 +128,15 @@ def closing_remark(text: str) -> StateRemark | None:
     state = _state_behind(words)
     if state is None and found[1] is not None:
         state = _state_among(found[1])
+    if state is TaskState.SKIPPED and _REMOVES.match(text) is not None:
+        return None
     if state is not None:
         return StateRemark(found.start(), state)
-    is_tail, is_note = _is_tail(_fold(words), 0), found[1] is not None
-    remark = _remark_before(text, found.start()) if is_note or is_tail else None
-    return _sign_before(text, found.start()) if remark is None and is_note and is_tail else remark
+    may_precede, is_note = is_tail(fold_words(words), 0), found[1] is not None
+    remark = _remark_before(text, found.start()) if is_note or may_precede else None
+    if remark is None and is_note and may_precede:
+        return _sign_before(text, found.start())
+    return remark
 
 
 def _remark_behind_bold(text: str) -> StateRemark | None:
@@ -196,12 +180,13 @@ def _state_behind(words: str) -> TaskState | None:
     bare = _DETAIL.sub("", words)
     if _DONE_BEHIND.search(bare) is not None:
         return TaskState.DONE
-    if _find_word(_fold(bare)) is not None and not _is_only_words(bare):
-        return None
-    if _read_word(bare) is None and _SIGN_AT_EDGE.search(bare.strip()) is None:
+    if _find_word(fold_words(bare)) is not None and not _is_only_words(bare):
+        sign, state = _ITEM_SIGN.match(bare.lstrip()), read_word(bare)
+        return state if sign is not None and _STATE_OF_SIGN[sign[1]] is state else None
+    if read_word(bare) is None and _SIGN_AT_EDGE.search(bare.strip()) is None:
         return None
     if share is not None:
-        return _read_word(f"{bare} {share[0]}") or read_state(words)
+        return read_word(f"{bare} {share[0]}") or read_state(words)
     return read_state(bare)
 
 
@@ -217,22 +202,31 @@ def _is_only_words(text: str) -> bool:
     """Whether a text is a word for a state, with others or with what may be behind one."""
     if len(text) > _LONGEST_STATE:
         return False
-    folded = _fold(text)
+    folded = fold_words(text)
     found = _find_word(folded)
     if found is None:
         return False
     if _LETTER.search(folded, found.end) is None:
-        return found.name not in LOOSE_WORDS or not text.strip("*_ \t")[:1].islower()
-    is_blocked = _STATE_OF_WORD[found.name] is _BLOCKED
-    return _is_tail(folded, found.end) and not (is_blocked and " by " in folded)
+        first = _LETTER.search(text)
+        return found.name not in LOOSE_WORDS or first is None or not first[0].islower()
+    state = _STATE_OF_WORD[found.name]
+    return is_tail(folded, found.end, state) and not (
+        state is TaskState.BLOCKED and " by " in folded
+    )
 
 
-def _is_tail(folded: str, at: int) -> bool:
-    """Whether from there on is only what may be behind a word for a state."""
+def is_tail(folded: str, at: int, state: TaskState | None = None) -> bool:
+    """Whether from there on is only what may be behind a word for a state.
+
+    Several states with marks between them are a list of them: ``Active/Ready/Completed``.
+    """
     for _ in range(_MOST_PARTS):
         if (tail := _tail().match(folded, at)) is not None:
             at = tail.end()
         elif (word := _find_word(folded, at)) is not None:
+            between = folded[at : word.end - len(word.name)]
+            if state not in {None, _STATE_OF_WORD[word.name]} and between.strip(" \t-_"):
+                return False
             at = word.end
         else:
             break
@@ -243,7 +237,7 @@ def box_mark(content: str) -> str:
     """What the content of a box means in the usual marks: ``x`` for ``✅``, ``~`` for ``⏳``."""
     bare = content.strip("\ufe0f \t")
     state = _STATE_OF_SIGN.get(bare)
-    return bare if state is None else _MARK_OF_STATE[state]
+    return bare if state is None else BOX_MARKS[state]
 
 
 def is_of_one_stage(text: str) -> bool:
@@ -263,7 +257,7 @@ def read_state_word(text: str) -> TaskState | None:
 
 def word_like(old: str, word: str, state: TaskState) -> str:
     """The word for a state in the language of another state's word; ``word`` in English."""
-    found = _find_word(_fold(old))
+    found = _find_word(fold_words(old))
     language = "" if found is None else _LANGUAGE_OF_WORD[found.name]
     return word if language in {"", "English"} else STATE_WORDS[language][state].partition("|")[0]
 
@@ -271,25 +265,16 @@ def word_like(old: str, word: str, state: TaskState) -> str:
 CIRCLES = "🟢🟡🔴🔵🟠⚪"
 OPEN_BOX_SIGNS = "⬜◻☐🔲"
 """Those that nobody uses as decoration."""
-_DONE, _BEGUN, _TODO, _BLOCKED = (
-    TaskState.DONE,
-    TaskState.IN_PROGRESS,
-    TaskState.TODO,
-    TaskState.BLOCKED,
-)
-_MARK_OF_STATE = {_DONE: "x", _BEGUN: "~", _TODO: "", _BLOCKED: "!"}
-_STATE_OF_BEGUN = {True: _BEGUN, False: _TODO}
 
 
-def _by_sign(*tables: Mapping[TaskState, str]) -> dict[str, TaskState]:
+def states_by_sign(*tables: Mapping[TaskState, str]) -> dict[str, TaskState]:
+    """The state of each emoji of some tables."""
     return {sign: state for table in tables for state, signs in table.items() for sign in signs}
 
 
-_STATE_OF_SIGN = _by_sign(HEADING_SIGNS, ITEM_SIGNS)
-_STATE_OF_STATUS_SIGN = _by_sign(STATUS_SIGNS)
-_SIGN = re.compile(f"([{''.join(_by_sign(HEADING_SIGNS))}])\ufe0f?")
+_STATE_OF_SIGN = states_by_sign(HEADING_SIGNS, ITEM_SIGNS)
+_SIGN = re.compile(f"([{''.join(states_by_sign(HEADING_SIGNS))}])\ufe0f?")
 _ITEM_SIGN = re.compile(f"([{''.join(_STATE_OF_SIGN)}])\ufe0f?")
-_ONLY_STATUS_SIGN = re.compile(rf"[\W_]*?([{''.join(_STATE_OF_STATUS_SIGN)}])[\W_]*")
 _SIGN_AT_EDGE = re.compile(rf"\A\W*?{_SIGN.pattern}|{_SIGN.pattern}\W*\Z")
 _SIGNS_AT_END = re.compile(rf"\s*{_SIGN.pattern}[\s*_]*\Z")
 _REMARK = re.compile(rf"\({_SIGN.pattern}[^()]*\)")
@@ -304,22 +289,22 @@ _STATE_OF_WORD = {name: state for name, _, state in reversed(_ROWS)}
 _LANGUAGE_OF_WORD = {name: language for name, language, _ in reversed(_ROWS)}
 
 
-class _Word(NamedTuple):
+class FoundWord(NamedTuple):
     """A word of a table that a text begins with."""
 
     name: str
     end: int
 
 
-def _find_word(folded: str, at: int = 0) -> _Word | None:
+def _find_word(folded: str, at: int = 0) -> FoundWord | None:
     """The longest word for a state that a folded text begins with; adverbs aside: ``all done``."""
-    found = _find_in(_STATE_OF_WORD, folded, at)
+    found = find_word_of(_STATE_OF_WORD, folded, at)
     if found is None and (adverb := _ADVERB.match(folded, at)) is not None:
-        return _find_in(_STATE_OF_WORD, folded, adverb.end())
+        return find_word_of(_STATE_OF_WORD, folded, adverb.end())
     return found
 
 
-def _find_in(names: Mapping[str, TaskState], folded: str, at: int) -> _Word | None:
+def find_word_of(names: Mapping[str, TaskState], folded: str, at: int) -> FoundWord | None:
     """Look the longest one up, which is faster than to compile a pattern of all.
 
     Languages without spaces need no end of a word.
@@ -330,8 +315,9 @@ def _find_in(names: Mapping[str, TaskState], folded: str, at: int) -> _Word | No
         name = _spaced(folded[begin:end])
         if name not in names:
             continue
-        if name[-1] > _EAST or _NOT_BEHIND.get(name, _LETTER).match(folded, end) is None:
-            return _Word(name, end)
+        bars = _NOT_BEHIND.get(name, _NOTHING if name[-1] > _EAST else _LETTER)
+        if bars.match(folded, end) is None:
+            return FoundWord(name, end)
     return None
 
 
@@ -340,20 +326,17 @@ def _tail() -> re.Pattern[str]:
     return re.compile(rf"[^\w#!№]*(?:{TAIL})")
 
 
-_STATE_OF_STATUS_WORD = {
-    name: state for state, names in STATUS_WORDS.items() for name in names.split("|")
-}
 _EAST = "\u2e80"
 _NO_WORD = re.compile(r"[^\w]*")
 _PIECE = re.compile(rf"[{_EAST}-\U0010ffff]|[^\W_{_EAST}-\U0010ffff]+")
 _LONGEST_WORD = 40
 _LETTER = re.compile(r"\w")
+_NOTHING = re.compile(r"(?!)")
+_NUMBERED_THING = rf" ?(?:the )?(?:{NUMBERED_THINGS})\W{{0,3}}[0-9]| ?#| [a-z]+-[0-9]"
 _NOT_BEHIND = {
     # A document is ready for a review, a task is ready.
     "ready": re.compile(r"\w| for\b"),
-    **dict.fromkeys(
-        VERBS, re.compile(rf"\w| (?:the )?(?:{NUMBERED_THINGS})\W{{0,3}}[0-9]| #| [a-z]+-[0-9]")
-    ),
+    **{verb: re.compile((r"\w|" if verb.isascii() else "") + _NUMBERED_THING) for verb in VERBS},
 }
 _ADVERB = re.compile(rf"[^\w]*(?:{ADVERBS})\s+")
 _GAP = re.compile(r"[\s_-]+")
@@ -365,8 +348,6 @@ _SHARE = re.compile(
     r"([0-9]{1,3})(?:\.[0-9]+)? ?%(?!\s*(?!of\b|complete|done|fertig)[^\W\d_])", re.IGNORECASE
 )
 """How much of a task is done; not ``90 % coverage``."""
-_ONLY_SHARE = re.compile(r"\W*([0-9]{1,3}) ?%\W*")
-_SHARE_BEFORE = re.compile(r"\W*([0-9]{1,3}) ?%\W*(?=\w)")
 _TICKED = re.compile(r"\[[xX]\]")
 _OPEN_BOX = re.compile(r"[\s*_`]*\[ ?\][\s*_`]*")
 _CLOSING = re.compile(
@@ -388,12 +369,14 @@ _STAGE = re.compile(
     r" (?:is |are )?(?:complete[d]?|done|finished|approved|ready)\W*\Z",
     re.IGNORECASE,
 )
+_REMOVES = re.compile(rf"[\W_]*(?:{REMOVALS})", re.IGNORECASE)
 _CONDITION = re.compile(CONDITION)
 _RESERVATION = re.compile(RESERVATION)
 _DETAIL = re.compile(r"[\s,;]*(?:(?:on|at|in|am|le)\s+)?[0-9][0-9./:%-]*[\s0-9./:%-]*|100 ?%")
 
 
-def _fold(text: str) -> str:
+def fold_words(text: str) -> str:
+    """A text as words are compared: in lower case, without marks and apostrophes."""
     return text.translate(_MARKS).lower().replace("i\u0307", "i")
 
 
@@ -401,8 +384,9 @@ def _spaced(words: str) -> str:
     return _GAP.sub(" ", words)
 
 
-def _read_word(text: str) -> TaskState | None:
-    folded = _fold(text)
+def read_word(text: str) -> TaskState | None:
+    """The state of the word that a text begins with, by what follows it."""
+    folded = fold_words(text)
     word = _find_word(folded)
     if word is None:
         return None

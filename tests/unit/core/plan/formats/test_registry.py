@@ -12,6 +12,7 @@ from ralph_ls.core.plan.formats.registry import (
     format_of_file,
     format_of_plan,
     plan_name,
+    project_of,
 )
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.prompt.documents import (
@@ -33,7 +34,11 @@ from ralph_ls.core.prompt.documents import (
         ("openspec/changes/add-form/tasks.md", PlanKind.OPENSPEC, "add-form"),
         ("openspec/changes/archive/tasks.md", PlanKind.MARKDOWN, None),
         (".ralph/github.md", PlanKind.GITHUB, "github"),
-        ("apps/web/.kiro/specs/login/tasks.md", PlanKind.KIRO, None),
+        ("apps/web/.kiro/specs/login/tasks.md", PlanKind.KIRO, "login"),
+        ("apps/web/specs/001-login/tasks.md", PlanKind.SPEC_KIT, "001-login"),
+        ("web/openspec/changes/add-form/tasks.md", PlanKind.OPENSPEC, "add-form"),
+        ("web/openspec/changes/archive/tasks.md", PlanKind.MARKDOWN, None),
+        ("web/todo.txt", PlanKind.MARKDOWN, None),
         ("apps/web/.taskmaster/tasks/tasks.json", PlanKind.TASK_MASTER, None),
         ("apps/web/.backlog/tasks/1.md", PlanKind.MARKDOWN, None),
         ("@fix_plan.md", PlanKind.MARKDOWN, None),
@@ -43,6 +48,19 @@ from ralph_ls.core.prompt.documents import (
 def test_the_format_and_the_name_of_a_plan(path: str, kind: PlanKind, name: str | None) -> None:
     known = format_of_file(path, PlanKind.BEADS)
     assert (known.name, plan_name(path, known)) == (kind, name or path)
+
+
+@pytest.mark.parametrize(
+    ("path", "project"),
+    [
+        ("specs/001-login/tasks.md", ""),
+        ("apps/web/specs/001-login/tasks.md", "apps/web"),
+        ("apps/.planning/ROADMAP.md", "apps"),
+        ("docs/todo.md", ""),
+    ],
+)
+def test_the_project_of_a_plan(path: str, project: str) -> None:
+    assert project_of(path, format_of_file(path, PlanKind.MARKDOWN)) == project
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.edit.task_edits import tick_task
+from ralph_ls.core.plan.edit.task_edits import tick_task, untick_task
 from ralph_ls.core.plan.parse.items import read_status
 from ralph_ls.core.plan.parse.state_words import closing_remark, is_done_word, opening_remark
 from ralph_ls.protocol.task_words import TaskState
@@ -42,7 +42,7 @@ _PHRASES = {
     TaskState.IN_PROGRESS: (
         "almost done", "nearly complete", "partially done", "partly done", "WIP", "wip (PR #4)",
         "ongoing", "started 2026-01-31", "in progress since v0.2", "In Progress (80%)", "80% done",
-        "80 %", "done 80%", "done except docs", "done, partially", "Complete, but not tested",
+        "80 %", "75%+", "done 80%", "done except docs", "done, partially", "Complete, but not tested",  # noqa: E501
         "done?", "complete (pending review)", "half done", "being implemented", "in testing",
         "⚠️", "🏗️", "▶️", "fast fertig", "in Umsetzung",
         "teilweise erledigt", "erledigt außer Tests",
@@ -58,7 +58,7 @@ _PHRASES = {
         "done by the end of May", "done once merged", "done if green", "complete in 2 weeks",
         "completed by tomorrow", "Finished next week", "not yet started", "Not begun", "TBD",
         "planned", "planned for v2.0", "queued", "ready", "backlog", "next", "⏭️ NEXT (Phase 10)",
-        "⏭️", "⏸️", "⏸️ Pending", "🔜", "🔜 Next", "📋", "📋 Planned", "🆕", "❓", "💤", "✗", "0%",
+        "⏭️", "⏸️", "⏸️ Pending", "🔜", "🔜 Next", "📋", "📋 Planned", "🆕", "❓", "💤", "✗", "0%", "0% complete", "50% planned",  # noqa: E501
         "scheduled", "isn't done", "hasn't started", "unfinished", "reopened", "new", "later",
         "nicht begonnen", "noch offen", "fertig bis Freitag",
         "erledigt, sobald gemerged", "geplant",
@@ -128,6 +128,16 @@ def test_other_words_are_not_done(text: str) -> None:
         ("Plan: complete phase 2", None),
         ("Plan: complete PR #4", None),
         ("Plan (live)", None),
+        ("Plan (Active/Ready/Completed)", None),
+        ("Plan (not started / in progress / completed)", None),
+        ("Plan (done / merged)", TaskState.DONE),
+        ("Plan (in-progress, started)", TaskState.IN_PROGRESS),
+        ("Plan — ✅ DONE. Created `a.ts`.", TaskState.DONE),
+        ("Plan — ✅ open orders are listed", None),
+        ("Remove the old page (obsolete)", None),
+        ("Plan (obsolete)", TaskState.SKIPPED),
+        ("Plan (no longer needed)", None),
+        ("Plan: TBD", None),
         ("Plan — blocked by parser", None),
         ("Plan — completed orders 2026", None),
         (f"Plan ({'done, ' * 30}done)", None),
@@ -144,6 +154,11 @@ def test_remarks_with_a_tail(title: str, state: TaskState | None) -> None:
         ("Done (PR #4): parse", TaskState.DONE),
         ("Complete phase 1: parse", None),
         ("Next: parse", None),
+        ("完成 Phase 1: parse", None),
+        ("`paused`: you paused it", None),
+        ("Fixed: parse", TaskState.DONE),
+        ("fixed: parse", None),
+        ("[done: parse", None),
         ("Done by Friday: parse", None),
     ],
 )
@@ -190,3 +205,18 @@ def test_such_a_sign_is_replaced_when_the_task_is_ticked(before: str, after: str
     text = f"| Task | Status |\n|---|---|\n| a | {before} |\n| b | done |"
     task = plan_of(text).tasks[0]
     assert tick_task(text, task.id) == text.replace(before, after)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- a (implemented in v0.2.4)", "- a \u2014 completed on 2026-01-31 by X",
+        "- a \u2014 DONE: commit abc123", "- a ✓ (PR #4)", "- Done (PR #4): a",
+        "- a \u2014 ✅ DONE. Created it",
+    ],
+)  # fmt: skip
+def test_a_state_with_a_tail_is_opened_again_as_a_whole(line: str) -> None:
+    text = f"# Plan\n{line}\n- b (done)\n- c ✅\n"
+    task = plan_of(text).tasks[0]
+    assert (task.title, task.state) == ("a", TaskState.DONE)
+    assert untick_task(text, task.id) == "# Plan\n- a\n- b (done)\n- c ✅\n"
