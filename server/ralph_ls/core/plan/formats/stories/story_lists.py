@@ -64,7 +64,8 @@ def find_lists(root: JsonNode) -> FoundLists:
     groups = _groups_of(root, flat)
     lists, is_guess = _choose(groups, flat)
     if not lists:
-        return FoundLists(others=_sizes(groups, list(groups)))
+        others = [path for path, group in groups.items() if len(path) == 1 or group.n_titled]
+        return FoundLists(others=_sizes(groups, others))
     taken = {one.path for one in lists}
     unread = [
         path
