@@ -35,6 +35,7 @@ from ralph_ls.core.plan.parse.state_words import (
     find_remark,
     find_sign,
     is_of_one_stage,
+    read_opening_sign,
     read_state,
 )
 from ralph_ls.core.plan.parse.titles import is_explicit_id
@@ -253,6 +254,8 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         is_coloured = begins == 0 and title[0] in CIRCLES
         tail = title[ends:] if begins else ""
         written_state = read_state(tail) or read_state(title[begins:ends])
+        if begins == 0:
+            written_state, _ = read_opening_sign(title, ends)
         title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
     elif (tag := _find_state_tag(title)) is not None:
         mark, written_state = tag
