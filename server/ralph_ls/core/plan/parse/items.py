@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
@@ -143,6 +144,7 @@ def describes_task(text: str) -> bool:
     return _DESCRIPTION.match(text) is not None
 
 
+@lru_cache(maxsize=512)
 def read_status(value: str) -> TaskState | None:
     """Read the words of a ``Status:`` line or column, where work that was checked is done."""
     state = _read_status_alone(value) or read_state(value)

@@ -35,6 +35,7 @@ from ralph_ls.core.plan.parse.state_words import (
     find_remark,
     find_sign,
     is_of_one_stage,
+    read_opening_sign,
     read_state,
 )
 from ralph_ls.core.plan.parse.titles import is_explicit_id
@@ -251,8 +252,7 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         is_signed = begins == 0 and section.name is None and not NUMBERED.match(title[ends:])
         is_signed = is_signed and title[0] not in OPEN_BOX_SIGNS
         is_coloured = begins == 0 and title[0] in CIRCLES
-        tail = title[ends:] if begins else ""
-        written_state = read_state(tail) or read_state(title[begins:ends])
+        written_state = _state_at_sign(title, begins, ends)
         title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
     elif (tag := _find_state_tag(title)) is not None:
         mark, written_state = tag
@@ -284,6 +284,13 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         is_coloured=is_coloured,
         is_in_words=is_in_words,
     )
+
+
+def _state_at_sign(title: str, begins: int, ends: int) -> TaskState | None:
+    """The state that an emoji gives, in which words behind it have precedence."""
+    if not begins:
+        return read_opening_sign(title, ends)[0]
+    return read_state(title[ends:]) or read_state(title[begins:ends])
 
 
 def without_half_bold(text: str) -> str:

@@ -5,6 +5,7 @@ Data and patterns only; ``state_words`` reads texts with them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ralph_ls.protocol.task_words import TaskState
@@ -268,6 +269,30 @@ REMOVALS = (
 )
 """Beginnings of tasks that say why, and not that they are skipped: ``Remove X (obsolete)``."""
 
+ADVERBS = (
+    "fully|already|successfully|completely|all|now|vollständig|bereits|schon|komplett|déjà"
+    "|entièrement|totalement|ya|totalmente|completamente|já|уже|полностью|вже|повністю|już"
+    "|w pełni|al|reeds|volledig|già|del tutto|tamamen"
+)
+"""Words that may be before a state."""
+
+EAST = "\u2e80"
+"""Where the letters of languages without spaces between words begin."""
+PIECE = re.compile(rf"[{EAST}-\U0010ffff]|[^\W_{EAST}-\U0010ffff]+")
+"""A word, or a letter of such a language."""
+
+
+def _first_pieces(*names: str) -> frozenset[str]:
+    return frozenset(PIECE.findall(name)[0] for each in names for name in each.split("|"))
+
+
+FIRST_PIECES = _first_pieces(
+    ADVERBS,
+    *STATUS_WORDS.values(),
+    *(names for states in STATE_WORDS.values() for names in states.values()),
+)
+"""How the words of all tables begin, which most texts do not."""
+
 HEADING_SIGNS = {
     _DONE: "✅✔☑✓🟢",
     _BEGUN: "🟡🔄🚧⏳🔵🟠",
@@ -289,12 +314,6 @@ STATUS_SIGNS = {
 }
 """Those that are states only alone in a ``Status:`` line or a column."""
 
-ADVERBS = (
-    "fully|already|successfully|completely|all|now|vollständig|bereits|schon|komplett|déjà"
-    "|entièrement|totalement|ya|totalmente|completamente|já|уже|полностью|вже|повністю|już"
-    "|w pełni|al|reeds|volledig|già|del tutto|tamamen"
-)
-"""Words that may be before a state."""
 
 _MONTHS = (
     "jan|feb|fév|fev|mar|mär|mrt|apr|avr|abr|may|mai|maio|maj|mei|jun|juin|jul|juil|aug|août|ago"
@@ -315,7 +334,7 @@ DATE = (
     rf"|{_MONTH} {_DAY}|q[1-4][ /-]?{_YEAR}|{_YEAR})(?![\w%])"
 )
 """A date in the usual ways."""
-NUMBERED_THINGS = (
+_NUMBERED_THINGS = (
     "pr|mr|pull request|merge request|issue|ticket|commit|revision|rev|sha|release|version|build"
     "|branch|phase|sprint|iteration|session|wave|batch|milestone|step|stage|week|day|round|cycle"
     "|adr|task|run|part|loop|kw|schritt|étape|paso|fase|этап|шаг|спринт|етап|крок|krok|etap|stap"
@@ -336,7 +355,7 @@ _COUNTED = "tests?|tasks?|commits?|files?|points?|days?|hours?|items?|subtasks?|
 TAIL = (
     rf"(?:(?:{_PREPOSITIONS})[\s:.,]+){{0,3}}(?:{DATE}"
     r"|v?[0-9]+(?:\.[0-9]+)+[\w.-]*|v[0-9]+[\w.-]*"
-    rf"|(?:{NUMBERED_THINGS})\W{{0,3}}[0-9]+(?:\.[0-9]+)*[a-z]?\b|[#!№][0-9]+|gh-[0-9]+"
+    rf"|(?:{_NUMBERED_THINGS})\W{{0,3}}[0-9]+(?:\.[0-9]+)*[a-z]?\b|[#!№][0-9]+|gh-[0-9]+"
     r"|(?:commit|sha|rev|hash)\W{0,3}[0-9a-f]{4,40}\b|(?=[a-f]*[0-9])[0-9a-f]{7,40}\b"
     r"|https?://\S+|[a-z]{2,9}-[0-9]+\b|100 ?%"
     rf"|[0-9]+ ?(?:/|of|out of|von|de|из|з|z|van|su|dari) ?[0-9]+(?: (?:{_COUNTED}))?"
@@ -368,3 +387,11 @@ RESERVATION = (
     r"|behalve|parzialmente|in parte|tranne|sebagian|kecuali|một phần|trừ|kısmen|hariç)\b))"  # noqa: RUF001
 )
 """What makes it say that something is missing: ``done except docs``, ``complete (untested)``."""
+
+_NUMBERED_THING = rf" ?(?:the )?(?:{_NUMBERED_THINGS})\W{{0,3}}[0-9]| ?#| [a-z]+-[0-9]"
+NOT_BEHIND = {
+    # A document is ready for a review, a task is ready.
+    "ready": re.compile(r"\w| for\b"),
+    **{verb: re.compile((r"\w|" if verb.isascii() else "") + _NUMBERED_THING) for verb in VERBS},
+}
+"""What may not be behind some words; behind others no letter."""

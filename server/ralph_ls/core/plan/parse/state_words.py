@@ -19,16 +19,18 @@ from ralph_ls.core.plan.parse.state_tables import (
     ADVERBS,
     BOX_MARKS,
     CONDITION,
+    EAST,
+    FIRST_PIECES,
     HEADING_SIGNS,
     ITEM_SIGNS,
     LOOSE_WORDS,
-    NUMBERED_THINGS,
+    NOT_BEHIND,
+    PIECE,
     REMOVALS,
     RESERVATION,
     STATE_WORDS,
     TAIL,
     VAGUE_SIGNS,
-    VERBS,
 )
 from ralph_ls.protocol.task_words import TaskState
 
@@ -309,13 +311,17 @@ def find_word_of(names: Mapping[str, TaskState], folded: str, at: int) -> FoundW
 
     Languages without spaces need no end of a word.
     """
-    begin = _NO_WORD.match(folded, at).end()  # type: ignore[union-attr]
-    ends = [piece.end() for piece in _PIECE.finditer(folded, begin, begin + _LONGEST_WORD)]
+    start = _LETTER.search(folded, at)
+    begin = len(folded) if start is None else start.start()
+    first = PIECE.match(folded, begin)
+    if first is None or first[0] not in FIRST_PIECES:
+        return None
+    ends = [piece.end() for piece in PIECE.finditer(folded, begin, begin + _LONGEST_WORD)]
     for end in reversed(ends):
         name = _spaced(folded[begin:end])
         if name not in names:
             continue
-        bars = _NOT_BEHIND.get(name, _NOTHING if name[-1] > _EAST else _LETTER)
+        bars = NOT_BEHIND.get(name, _NOTHING if name[-1] > EAST else _LETTER)
         if bars.match(folded, end) is None:
             return FoundWord(name, end)
     return None
@@ -326,18 +332,9 @@ def _tail() -> re.Pattern[str]:
     return re.compile(rf"[^\w#!№]*(?:{TAIL})")
 
 
-_EAST = "\u2e80"
-_NO_WORD = re.compile(r"[^\w]*")
-_PIECE = re.compile(rf"[{_EAST}-\U0010ffff]|[^\W_{_EAST}-\U0010ffff]+")
 _LONGEST_WORD = 40
 _LETTER = re.compile(r"\w")
 _NOTHING = re.compile(r"(?!)")
-_NUMBERED_THING = rf" ?(?:the )?(?:{NUMBERED_THINGS})\W{{0,3}}[0-9]| ?#| [a-z]+-[0-9]"
-_NOT_BEHIND = {
-    # A document is ready for a review, a task is ready.
-    "ready": re.compile(r"\w| for\b"),
-    **{verb: re.compile((r"\w|" if verb.isascii() else "") + _NUMBERED_THING) for verb in VERBS},
-}
 _ADVERB = re.compile(rf"[^\w]*(?:{ADVERBS})\s+")
 _GAP = re.compile(r"[\s_-]+")
 _LONGEST_STATE = 120

@@ -142,7 +142,7 @@ def test_two_writers_are_merged_under_the_names_of_the_file() -> None:
                 "or give each a title and a status"
             ),
         ),
-        ({"a": 1}, "; add it, with an id and a title for each story"),
+        ({"a": {"b": [{"c": 1}]}}, "; add it, with an id and a title for each story"),
     ],
 )  # fmt: skip
 def test_a_file_without_the_list_is_told_which_it_has(file: dict[str, object], says: str) -> None:

@@ -77,6 +77,14 @@ def canonical_members(members: Mapping[str, JsonMember]) -> Mapping[str, JsonMem
     return found
 
 
+def has_field(members: Mapping[str, JsonMember], name: str) -> bool:
+    """Whether a story has a field, under our name or another one."""
+    others, fits = _ALIASES[name]
+    if name in members or any(one in members and fits(members[one].node) for one in others):
+        return True
+    return name == "passes" and is_unknown_status(members.get("status"))
+
+
 def status_of(node: JsonNode | None) -> TaskState | None:
     """The state that a status in words means; None where there is no such word."""
     if node is None or not isinstance(node.scalar, str):

@@ -19,7 +19,7 @@ The problems, by code:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
 from types import MappingProxyType
@@ -264,9 +264,7 @@ class _Reader:
                 if node.members is None:
                     self.report("story-field-type", "a story must be an object", node, "")
                     continue
-                story = self._read_story(node, keys[number] if keys else "")
-                held = one.held if story.held is None else story.held
-                found.append(replace(story, held=held, nth_list=nth))
+                found.append(self._read_story(node, keys[number] if keys else "", one, nth))
         self._report_ids(n_stories=len(found))
         return tuple(found)
 
@@ -279,8 +277,8 @@ class _Reader:
         for place, story_id in self._without_id:
             self.report("story-field-missing", "the story has no id", place, story_id)
 
-    def _read_story(self, node: JsonNode, otherwise: str) -> Story:
-        """``otherwise`` is the id of a story that has none itself."""
+    def _read_story(self, node: JsonNode, otherwise: str, of: StoryList, nth: int) -> Story:
+        """Read a story of the nth list; ``otherwise`` is the id of one that has none itself."""
         members = canonical_members(last_members(node))
         written, title = _written_id(members) or _as_id(otherwise), _written_title(members)
         story_id = self._own_id(written or title_id(title))
@@ -305,7 +303,8 @@ class _Reader:
             rank=rank,
             priority=priority,
             passes=fields.flag(PASSES),
-            held=fields.held(),
+            held=fields.held() or of.held,
+            nth_list=nth,
             status=fields.status(),
             n_reviews=fields.n_reviews(),
             feedback=fields.text(FEEDBACK).strip(),

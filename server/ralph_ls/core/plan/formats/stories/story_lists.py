@@ -20,7 +20,12 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.formats.json_edit import values_of
 from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode, last_members
-from ralph_ls.core.plan.formats.stories.shapes import LISTS, canonical_members, status_of
+from ralph_ls.core.plan.formats.stories.shapes import (
+    LISTS,
+    canonical_members,
+    has_field,
+    status_of,
+)
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 from ralph_ls.protocol.task_words import TaskState
 
@@ -64,7 +69,8 @@ def find_lists(root: JsonNode) -> FoundLists:
     groups = _groups_of(root, flat)
     lists, is_guess = _choose(groups, flat)
     if not lists:
-        return FoundLists(others=_sizes(groups, list(groups)))
+        others = [path for path, group in groups.items() if len(path) == 1 or group.n_titled]
+        return FoundLists(others=_sizes(groups, others))
     taken = {one.path for one in lists}
     unread = [
         path
@@ -147,7 +153,7 @@ def _has_states(one: StoryList) -> bool:
 
 
 def _has_state(value: JsonNode) -> bool:
-    return "passes" in canonical_members(last_members(value))
+    return has_field(last_members(value), "passes")
 
 
 def _groups_of(root: JsonNode, flat: StoryList | None) -> dict[Path, _Group]:
@@ -162,10 +168,10 @@ def _groups_of(root: JsonNode, flat: StoryList | None) -> dict[Path, _Group]:
         group.lists.append(one)
         for value in values_of(one.node):
             if value.members is not None:
-                members = canonical_members(last_members(value))
+                members = last_members(value)
                 group.n_objects += 1
-                group.n_states += "passes" in members
-                group.n_titled += "title" in members
+                group.n_states += has_field(members, "passes")
+                group.n_titled += has_field(members, "title")
     return {path: group for path, group in groups.items() if group.n_objects}
 
 
