@@ -7,8 +7,9 @@ different things to different tools. Places and file names belong to the plan fo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ralph_ls.core.plan.parse.legend import find_marks_of_boxes
 from ralph_ls.protocol.task_words import TaskState
 
 
@@ -22,6 +23,14 @@ class MarkdownDialect:
     """Whether every task has a box, so that lists without boxes are prose anywhere."""
     has_subtasks_first: bool = False
     """Whether a task waits for the open tasks that are nested in it."""
+    marks: tuple[tuple[str, str], ...] = ()
+    """Marks in boxes that mean something else, by the plan's legend, with the usual ones."""
+
+    def usual_mark(self, box: str | None) -> str | None:
+        """The mark that usually means what this one does here."""
+        if box == "-" and self.dash is TaskState.IN_PROGRESS:
+            return "~"
+        return next((usual for mark, usual in self.marks if mark == box), box)
 
 
 PLAIN = MarkdownDialect()
@@ -39,8 +48,12 @@ def find_dialect(text: str) -> MarkdownDialect:
     text = text[:_SHOWN]
     is_kiro = "_Requirements:" in text or ("- _" in text and _REFERENCES.search(text) is not None)
     if is_kiro:
-        return KIRO
-    return SPEC_KIT if "] T0" in text and _NUMBERED_BOX.search(text) is not None else PLAIN
+        found = KIRO
+    else:
+        is_spec_kit = "] T0" in text and _NUMBERED_BOX.search(text) is not None
+        found = SPEC_KIT if is_spec_kit else PLAIN
+    marks = find_marks_of_boxes(text)
+    return replace(found, marks=marks) if marks else found
 
 
 _SHOWN = 1 << 16

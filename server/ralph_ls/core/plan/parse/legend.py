@@ -40,6 +40,29 @@ def find_legend(text: str) -> SignTable | None:
     return found or None
 
 
+def find_marks_of_boxes(text: str) -> tuple[tuple[str, str], ...]:
+    """The marks in boxes to which a legend gives another meaning, with the usual ones for that."""
+    text = text[:_SEARCHED]
+    if _ODD_BOX.search(text) is None or _MAY_HAVE_LEGEND.search(text) is None:
+        return ()
+    told = _told_by(
+        (mark, state)
+        for line in _legend_lines(text)
+        for mark, words in _BOX_PAIR.findall(line)
+        if (state := _state_of_mark(words)) is not None
+    )
+    return tuple(
+        (mark, _MARK_OF_STATE[state])
+        for mark, state in told.items()
+        if _USUAL_MARKS[mark] is not state
+    )
+
+
+def _state_of_mark(words: str) -> TaskState | None:
+    first = _BEHIND_STATE.split(words, maxsplit=1)[0].strip(" *_`.,;")
+    return TaskState.SKIPPED if _SET_ASIDE.fullmatch(first) else read_state_word(first)
+
+
 def _told_by(pairs: Iterable[tuple[str, TaskState]]) -> dict[str, TaskState]:
     """The signs that have one meaning in the legends."""
     return {
@@ -107,8 +130,32 @@ _SIGN = rf"({_AMBIGUOUS.pattern})\ufe0f?"
 _MARKS = r"[`*_ \t]*"
 _WORDS = r"([^\W\d_](?:[^|,;=\n·•()\[\]\u2190-\u2bff\U0001f000-\U0001faff]{0,38}\w)?)"
 _PAIR = re.compile(rf"{_SIGN}{_MARKS}(?:[=:|\u2013\u2014\u2192-]+{_MARKS})?{_WORDS}")
+_ODD_BOX = re.compile(r"\[[~/!><?-]\]")
+_BOX_PAIR = re.compile(
+    rf"\[([~/!><?-])\]{_MARKS}(?:[=:|\u2013\u2014\u2192-]+{_MARKS})?([^\W\d_][^|,;=\n\[\]]*)"
+)
+_SET_ASIDE = re.compile(
+    r"future|later|optional|backlog|out[ -]of[ -]scope|won't do|not planned|postponed|parked",
+    re.IGNORECASE,
+)
+_USUAL_MARKS = {
+    "~": TaskState.IN_PROGRESS,
+    "/": TaskState.IN_PROGRESS,
+    "-": TaskState.SKIPPED,
+    "!": TaskState.BLOCKED,
+    **dict.fromkeys("><?", TaskState.TODO),
+}
+_MARK_OF_STATE = {
+    TaskState.TODO: "",
+    TaskState.IN_PROGRESS: "~",
+    TaskState.DONE: "x",
+    TaskState.BLOCKED: "!",
+    TaskState.SKIPPED: "-",
+}
 _EQUALS = re.compile(rf"{_SIGN}{_MARKS}=")
-_ENTRY = re.compile(rf"[ \t>|]*(?:[-*+] )?{_MARKS}(?:{_SIGN}|[\u2190-\u2bff\U0001f000-\U0001faff])")
+_ENTRY = re.compile(
+    rf"[ \t>|]*(?:[-*+] )?{_MARKS}(?:\[[^\[\]]\]|{_SIGN}|[\u2190-\u2bff\U0001f000-\U0001faff])"
+)
 _NAMES = (
     r"legends?|legende|légende|leyenda|legenda|легенда|图例|圖例|凡例|범례|key|status(?: |es: ?)key"
     r"|status legend|symbols?|icons?|status icons?|status symbols?|statuses|状态说明"

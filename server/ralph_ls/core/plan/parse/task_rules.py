@@ -149,9 +149,8 @@ def select_tasks(
             findings.extend(_check(item, parts))
             if parts.title and _is_task(item, parts):
                 holder = len(rows)
-                state = _state_of(item, parts, written_state, context.dialect.dash)
-                row = _to_row(item, parts, state, depth=_depth(around, rows), parent=around)
-                rows.append(row)
+                state = _state_of(item, parts, written_state, context.dialect)
+                rows.append(_to_row(item, parts, state, rows, parent=around))
         if holder is not None:
             row_of[item] = holder
     return _with_criteria(rows, items, context.described), findings
@@ -219,10 +218,6 @@ def _is_aside(
     if item.label and is_prose_label(item.label):
         return True
     return item.kind is not TaskKind.HEADING and item.section in described
-
-
-def _depth(around: int | None, rows: Sequence[ParsedRow]) -> int:
-    return 0 if around is None else rows[around].depth + 1
 
 
 def counts_with_box(item: PlanItemDraft) -> bool:
@@ -461,10 +456,12 @@ def _to_row(
     item: PlanItemDraft,
     parts: TitleParts,
     state: TaskState,
+    rows: Sequence[ParsedRow],
     *,
-    depth: int,
     parent: int | None,
 ) -> ParsedRow:
+    around = None if parent is None else rows[parent]
+    is_optional = item.section.optional or item.is_optional or is_optional_title(item.text)
     reason = item.blocked_by or parts.blocked_reason
     if reason is None and state is TaskState.BLOCKED:
         reason = item.needs
@@ -478,24 +475,29 @@ def _to_row(
         start=item.start,
         end=item.end,
         end_line=item.end_line,
-        depth=depth,
+        depth=0 if around is None else around.depth + 1,
         parent=parent,
         blocked_by=reason,
         criteria=tuple(item.criteria),
         kind=item.kind,
         mark=None if item.mark is None else (item.start + item.mark[0], item.start + item.mark[1]),
-        optional=item.section.optional or item.is_optional or is_optional_title(item.text),
+        optional=is_optional or (around is not None and around.optional),
     )
 
 
 def _state_of(
-    item: PlanItemDraft, parts: TitleParts, written_state: TaskState | None, dash: TaskState
+    item: PlanItemDraft,
+    parts: TitleParts,
+    written_state: TaskState | None,
+    dialect: MarkdownDialect,
 ) -> TaskState:
     """The state; marks of a settled task have precedence over those of an open one."""
     is_finished = item.section.kind is SectionKind.DONE or parts.is_done
     if item.box in TICKS or (item.box is None and is_finished):
         return TaskState.DONE
-    box = "~" if item.box == "-" and dash is TaskState.IN_PROGRESS else item.box
+    box = dialect.usual_mark(item.box)
+    if box in TICKS:
+        return TaskState.DONE
     if box == "-":
         return TaskState.SKIPPED
     return _unsettled_state(item, parts, written_state, box)

@@ -249,7 +249,8 @@ OPTIONAL_WORDS = (
 )
 """What makes a task optional in brackets at either end of its title, as a pattern."""
 _OPTIONAL = re.compile(
-    rf"\A[^\w(]*\((?:{OPTIONAL_WORDS})\)|\((?:{OPTIONAL_WORDS})\)[^\w(]*\Z", re.IGNORECASE
+    rf"\A[^\w(]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[^\w(]*)?\((?:{OPTIONAL_WORDS})\)|\((?:{OPTIONAL_WORDS})\)[^\w(]*\Z",
+    re.IGNORECASE,
 )
 _NO_FINDINGS = re.compile(
     rf"no {_ADJECTIVES}(?:bugs?|issues?|problems?|blockers?|questions?|errors?|findings?|defects?"

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.plan.edit.task_edits import tick_task, untick_task
+from ralph_ls.core.plan.parse.dialect import find_dialect
 from ralph_ls.core.plan.parse.legend import find_legend
 from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
 from ralph_ls.protocol.task_words import TaskState
+from tests.unit.core.plan.plan_assertions import shown
 
 
 def meanings(text: str) -> dict[str, str]:
@@ -108,3 +110,33 @@ def test_a_keystroke_in_the_legend_is_read_as_the_whole(start: int, size: int, n
     parsed = reparse_markdown(parse_markdown(PLAN), (start, start + size, new))
     text = PLAN[:start] + new + PLAN[start + size :]
     assert tuple(parsed.plan.tasks) == tuple(parse_markdown(text).plan.tasks)
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        pytest.param(
+            "## Status legend\n- [ ] Pending\n- [x] Done\n- [~] Future / out-of-scope\n\n- [~] a\n",
+            (("~", "-"),),
+            id="a-list",
+        ),
+        pytest.param(
+            "Legend: `[-]` = in progress, [!] done\n", (("-", "~"), ("!", "x")), id="a-line"
+        ),
+        pytest.param("Legend: [?] blocked | [/] open\n", (("?", "!"), ("/", "")), id="open"),
+        pytest.param("Legend: [~] in progress, [-] skipped, [>] who knows\n", (), id="as-usual"),
+        pytest.param("Legend: [~] done, [~] blocked\n", (), id="both"),
+        pytest.param("Marks: [~] deferred\n\n- [~] a\n", (), id="no-legend"),
+        pytest.param("Legend: ✅ done\n\n- [ ] a\n", (), id="no-mark"),
+    ],
+)
+def test_finds_what_a_plan_says_of_its_boxes(text: str, marks: tuple[tuple[str, str], ...]) -> None:
+    assert find_dialect(text).marks == marks
+
+
+def test_boxes_have_the_states_of_the_legend() -> None:
+    legend = "Legend: [~] deferred, [-] in progress, [!] done, [/] open"
+    lines = (legend, "", "- [~] a", "- [-] b", "- [!] c", "- [/] d")
+    assert shown(*lines) == ["skipped a", "inProgress b", "done c", "todo d"]
+    kiro = (*lines, "  - _Requirements: 1.1_")
+    assert shown(*kiro) == ["skipped a", "inProgress b", "done c", "todo d"]

@@ -39,6 +39,8 @@ def titles(text: str) -> list[str]:
         pytest.param(table("| # | Name | Port |", "| 1 | web | 80 |", "| 2 | db | 1 |"), [],
                      id="no-work"),
         pytest.param(table("| # | Task |", "| 1 | Parse |"), [], id="one-row"),
+        pytest.param(table("| # | Task |", "| 1 | Parse |", "| 2 | Link |", "| a | Note |"),
+                     ["Parse", "Link"], id="a-row-without-a-number"),
         pytest.param(table("| # | Task |", "| a | Parse |", "| b | Link |"), [], id="no-numbers"),
         pytest.param(f"{NUMBERED}\n- [ ] Boxed\n", ["Boxed"], id="beside-a-box"),
         pytest.param(f"{NUMBERED}\n### Task 1: Named\n\nx\n", ["Task 1: Named"],

@@ -403,3 +403,4 @@ def test_a_title_may_say_that_it_is_optional(title: str) -> None:
     assert task.optional
     assert not plan_of(f"- [ ] {title} things").tasks[0].optional or title.startswith(("(", "*"))
     assert plan_of("- [ ] a", f"  - [ ] {title}").tasks[1].optional
+    assert all(task.optional for task in plan_of(f"- [ ] 2. {title}", "  - [ ] 2.1 b").tasks)

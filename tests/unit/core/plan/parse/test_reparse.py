@@ -203,6 +203,7 @@ def test_late_tuples_are_the_tuples_that_they_become() -> None:
         ("- [ ] a\n\n# H\n\n- [ ] b\n\n# I\n\n- [ ] c\n", (0, 0, "```\n")),
         ("- [ ] a\n\n# H\n\n- [ ] b\n\n# I\n\n- [ ] c\n", (7, 8, "\n<!--")),
         ("- [ ] A-1: x\n- [ ] y\n- [ ] A-1: z\n", (19, 20, "w")),
+        ("- [ ] a\n- [ ] None\n", (6, 7, "None")),
     ],
 )
 def test_known_changes_are_read_as_the_whole_is(text: str, change: tuple[int, int, str]) -> None:

@@ -50,9 +50,10 @@ def unread_in(*lines: str) -> list[tuple[GuessCause, tuple[int, ...]]]:
             id="a-week",
         ),
         pytest.param(
-            ("# Kettle", "## 1. Base", "### 1.1 Cut", "Text.", "## 2. Phase 1", "### 2.1 Bend",
+            ("# Kettle", "## 0. Parts", "### 0.1 Lid", "## 1. Base", "### 1.1 Cut", "Text.",
+             "## 2. Phase 1", "### 2.1 Bend",
              "Text.", "## 3. Phase 2", "### 3.1 Solder", "Text."),
-            [(HEADINGS, (2,))],
+            [(HEADINGS, (4,))],
             id="numbered-parts-before-those-that-are-tasks",
         ),
         pytest.param(
