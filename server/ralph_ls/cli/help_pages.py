@@ -174,7 +174,8 @@ TOPICS: Mapping[str, str] = {
     PurePosixPath(page).stem: page
     for page in (
         *("quick-start.md", "overnight.md", "safety.md", "setting-up.md", "moving.md", "faq.md"),
-        *("running.md", "plans.md", "profiles.md", "checks.md", "progress.md", "commits.md"),
+        *("running.md", "plans.md", "plan-forms.md", "profiles.md", "checks.md"),
+        *("progress.md", "commits.md"),
         *(
             "limits.md",
             "notifications.md",
