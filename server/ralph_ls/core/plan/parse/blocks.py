@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
@@ -263,9 +264,9 @@ class BlockTotals(NamedTuple):
 
     boxes: int = 0
     """Items that are tasks for their box."""
-    criteria: int = 0
-    """Those of them in sections for criteria."""
-    open_criteria: int = 0
+    aside: int = 0
+    """Those of them in sections for criteria, and in optional ones."""
+    open_aside: int = 0
     listed: int = 0
     """Items directly in sections that are named for tasks, plain lines apart."""
     stepped: int = 0
@@ -301,6 +302,11 @@ def _is_of_steps(item: PlanItemDraft) -> bool:
     section = item.section
     is_item = item.is_numbered and item.parent is None and section.kind is SectionKind.PLAIN
     return is_item and section.level > 0 and section.holds_steps and not section.is_title
+
+
+def _is_aside(section: HeadingSection) -> bool:
+    """Whether the boxes of a section are not where the required tasks are."""
+    return section.has_criteria or section.optional
 
 
 def _is_in_bullet(item: PlanItemDraft) -> bool:
@@ -528,7 +534,9 @@ class PlanBlock:
         mine = self._narrow(context)
         if reading is not None and self._read_as == mine:
             return reading
-        items = self.planned if context.has_planned_rows else self._items
+        items: Sequence[PlanItemDraft] = self._items
+        if context.has_planned_rows and self.planned:
+            items = sorted((*items, *self.planned), key=attrgetter("line"))
         rows, odd = select_tasks(items, mine)
         self._read_as = mine
         self._reading = BlockReading(
@@ -610,8 +618,8 @@ class PlanBlock:
             boxes=len(boxed),
             inner=len(inner),
             labelled=len(labelled),
-            criteria=sum(item.section.has_criteria for item in boxed),
-            open_criteria=sum(item.section.has_criteria for item in n_open),
+            aside=sum(_is_aside(item.section) for item in boxed),
+            open_aside=sum(_is_aside(item.section) for item in n_open),
         )
 
     def keep_counts(self, n_open: int, n_done: int, *, is_numbered: bool) -> None:
@@ -622,8 +630,8 @@ class PlanBlock:
         n_boxes = n_open + n_done
         self.totals = self.totals._replace(
             boxes=n_boxes,
-            criteria=n_boxes if section.has_criteria else 0,
-            open_criteria=n_open if section.has_criteria else 0,
+            aside=n_boxes if _is_aside(section) else 0,
+            open_aside=n_open if _is_aside(section) else 0,
         )
         self.numbered = frozenset({section} if is_numbered else ())
         self._reading = BlockReading(self, None, tally=tally)

@@ -272,8 +272,8 @@ class _Known(NamedTuple):
         """Whether boxes are where the tasks are: not if all of them are criteria, some open."""
         if self.described():
             return False
-        only_criteria = self.totals.boxes == self.totals.criteria
-        return self.totals.boxes > 0 and not (only_criteria and self.totals.open_criteria)
+        only_aside = self.totals.boxes == self.totals.aside
+        return self.totals.boxes > 0 and not (only_aside and self.totals.open_aside)
 
     def described(self) -> Collection[HeadingSection]:
         """The tasks or steps that have all the boxes, below labels for criteria or in bullets.
@@ -382,7 +382,8 @@ def _show_all(
     context = _context_of(known, blocks, dialect or find_dialect(text))
     readings = [block.read_in(context) for block in blocks]
     tally = _tally_of(readings)
-    if not tally and any(block.planned for block in blocks):
+    n_aside = 0 if known.has_box else known.totals.aside
+    if tally.total() == n_aside and any(block.planned for block in blocks):
         context = context._replace(has_planned_rows=True)
         readings = [block.read_in(context) for block in blocks]
         tally = _tally_of(readings)
@@ -464,7 +465,7 @@ def _context_of(
         dialect=dialect,
         has_lists=known.totals.listed > 0,
         has_signs=known.has_box and known.totals.ornaments < _ORNATE,
-        has_criteria=0 < known.totals.boxes == known.totals.criteria,
+        has_criteria=0 < known.totals.boxes == known.totals.aside,
         has_stated_steps=RowClass.STEP in known.others
         or bool(classes & _STATED_STEPS and not known.has_box),
         has_steps=known.totals.stepped > 0,

@@ -173,9 +173,11 @@ def _is_planned(line: str, columns: TableColumns, section: HeadingSection) -> bo
     if columns.state is not None or columns.title is None:
         return False
     cells = cells_of(line)
-    at = columns.title if columns.number is None else columns.number
+    places = (columns.number, columns.part, columns.title)
+    at = next(one for one in places if one is not None)
     is_numbered = at < len(cells) and _NUMBERED_CELL.match(line, *cells[at]) is not None
-    return section.is_for_tasks or (columns.is_of_work and is_numbered)
+    is_of_work = columns.is_of_work or columns.part is not None
+    return section.is_for_tasks or (is_of_work and is_numbered)
 
 
 _NUMBERED_CELL = re.compile(r"\W*(?:\[[^\[\]]*\])?[\W_]*(?:[^\W\d_]{1,12}[ -]?)?[0-9]")

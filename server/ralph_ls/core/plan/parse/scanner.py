@@ -499,7 +499,7 @@ class _Scan:
             box=box,
             mark=mark,
             text=text,
-            section=self.frames[-1].section if self.frames else self.below or self.sections[-1],
+            section=self._section_of_item(),
             parent=self.frames[-1] if self.frames else None,
             is_for_tasks=self.is_for_tasks,
             label=self.label,
@@ -507,6 +507,17 @@ class _Scan:
         attach_item(item)
         self.items.append(item)
         self.frames.append(item)
+
+    def _section_of_item(self) -> HeadingSection:
+        """The section of the next item: what is nested in a label may be criteria or the like."""
+        if not self.frames:
+            return self.below or self.sections[-1]
+        around = self.frames[-1]
+        label = around.text.strip("*_ ")
+        is_label = around.box is None and label.endswith(_ANNOUNCING)
+        if not is_label or around.section.name in _UNITS:
+            return around.section
+        return below_label(around.section, label) or around.section
 
     def _take_heading(self, line: MarkdownLine, level: int) -> None:
         """Take a heading; one that is indented into an item is part of that item."""

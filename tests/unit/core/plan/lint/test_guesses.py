@@ -308,6 +308,7 @@ def test_what_the_plan_says_is_no_guess(text: str) -> None:
             id="boxes-in-no-list",
         ),
         pytest.param("\t☐ nail it", "- [ ] nail it", id="a-box-in-no-list"),
+        pytest.param("-- [ ] nail it", "- [ ] nail it", id="a-box-behind-two-dashes"),
     ],
 )
 def test_the_edit_adds_boxes(text: str, fixed: str) -> None:

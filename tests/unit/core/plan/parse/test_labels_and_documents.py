@@ -87,6 +87,18 @@ def test_boxes_below_criteria_alone_leave_the_steps_tasks(label: str) -> None:
     assert shown(*lines) == ["todo Saw", "todo Nail", "todo Dry"]
 
 
+def test_boxes_below_criteria_and_optional_headings_alone_do_too() -> None:
+    lines = ("# Roof", "## Phase 1", "1. Saw", "## Looks", "- **Manual testing checklist:**",
+             "  - [ ] Dry", "## Phase 2 (optional)", "- [ ] Paint")  # fmt: skip
+    plan = plan_of(*lines, optional_sections=("optional",))
+    assert [(task.title, task.optional) for task in plan.tasks] == [
+        ("Saw", False),
+        ("Dry", False),
+        ("Paint", True),
+    ]
+    assert shown("## Looks", "- **Before each commit:**", "  - [ ] Dry", "- [ ] a") == ["todo a"]
+
+
 def test_numbered_criteria_are_no_steps() -> None:
     assert shown("## Phase 1", "To do:", "1. Saw", "", "Exit criteria:", "1. Dry") == ["todo Saw"]
 

@@ -3,8 +3,9 @@
 A phase is a line ``- [ ] **Phase 2: Title** - Goal``; what belongs to it is below the heading
 ``### Phase 2``: success criteria, dependencies, and its plans, ``- [ ] 02-01-PLAN.md``. A phase
 waits for its plans and for the phases that it depends on; one without plans is a task as it is. GSD
-writes ``(completed 2026-01-31)`` behind a finished phase and may leave the boxes of its plans: they
-are done, too. A blocked task has its reason in a line below it.
+writes ``(completed 2026-01-31)`` behind a finished phase, or ``Complete`` in its table of progress,
+and may leave the boxes of its plans: they are done, too. A blocked task has its reason in a line
+below it.
 
 The plans of a phase come in its place. Where all of them are done, what is left of the phase is to
 check it and to tick its box: it comes last, and no other phase waits for that. A phase that has a
@@ -56,6 +57,12 @@ _IS_DONE = re.compile(
     re.IGNORECASE,
 )
 _FOLDED = re.compile(r"[ \t]*<(?P<end>/?)details\b.*", re.IGNORECASE)
+_COMPLETE = re.compile(
+    r"\|[ \t]*(?:Phase[ \t]+)?(?P<nth>[0-9]+(?:\.[0-9]+)*)[.:]?[ \t][^|\n]*\|"
+    r"(?:[^|\n]*\|)*?[ \t]*(?:\u2705[ \t]*)?Complete\b",
+    re.IGNORECASE,
+)
+"""A row of the table of progress: ``| 2. Links | 3/3 | Complete | 2026-01-31 |``."""
 _DATED = re.compile(r"\b(?:completed|shipped)\W+[0-9]{4}-[0-9]{2}", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6}[ \t].*")
 _DEPENDS = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*Depends on:?\*\*:?(?P<names>.*)", re.IGNORECASE)
@@ -93,6 +100,8 @@ class _Roadmap:
 
     plans: dict[str, list[_RoadmapTask]] = field(default_factory=dict)
     """By phase."""
+    complete: set[str] = field(default_factory=set)
+    """The phases that the table of progress calls complete."""
 
     def add(self, task: _RoadmapTask) -> _RoadmapTask:
         """Take a task, and return the one with its id."""
@@ -100,6 +109,17 @@ class _Roadmap:
         if known is task and task.id != task.phase:
             self.plans.setdefault(task.phase, []).append(task)
         return known
+
+    def has_finished(self, phase: str) -> bool:
+        """Whether a phase is ticked, and its plans are done whatever their boxes.
+
+        By its date, or by the table of progress where none of their boxes was ever ticked.
+        """
+        task = self.tasks.get(phase)
+        if task is None or not task.is_done:
+            return False
+        is_unticked = not any(plan.is_done for plan in self.plans.get(phase, ()))
+        return task.is_dated or (phase in self.complete and is_unticked)
 
     def only_lacks_its_tick(self, phase: str) -> bool:
         """Whether a phase is open, and all its plans are done."""
@@ -180,11 +200,10 @@ def _boxes_after(known: _Roadmap, task_id: str, *, is_done: bool) -> list[tuple[
     """The boxes to write for a task; a phase that opens again keeps its other plans done."""
     task = known.tasks[task_id]
     boxes = [(task.mark, "x" if is_done else " ")]
-    phase = known.tasks.get(task.phase)
-    if is_done or phase is None or not (phase.is_done and phase.is_dated):
+    if is_done or not known.has_finished(task.phase):
         return boxes
     others = [one for one in known.tasks.values() if one.phase == task.phase and one is not task]
-    return [*boxes, *((one.mark, " " if one is phase else "x") for one in others)]
+    return [*boxes, *((one.mark, " " if one.id == task.phase else "x") for one in others)]
 
 
 def with_note(text: str, task_id: str, note: str) -> str:
@@ -255,7 +274,7 @@ def _without_box(known: _Roadmap) -> PlanProblem | None:
 def _to_task(known: _Roadmap, task: _RoadmapTask, titles: Mapping[str, str]) -> Task:
     is_phase = task.id == task.phase
     phase = known.tasks.get(task.phase)
-    is_done = task.is_done or (phase is not None and phase.is_done and phase.is_dated)
+    is_done = task.is_done or known.has_finished(task.phase)
     state = TaskState.TODO if task.reason is None else TaskState.BLOCKED
     has_phase = phase is not None and not is_phase
     return Task(
@@ -307,6 +326,8 @@ class _Reader:
         """In ``<details>``, where GSD keeps what was shipped."""
 
     def take(self, number: int, start: int, line: str) -> None:
+        if (row := _COMPLETE.match(line)) is not None:
+            self.known.complete.add(_plain(row["nth"]))
         if _HEADING.fullmatch(line):
             self._take_heading(number, line)
         elif folded := _FOLDED.fullmatch(line):
