@@ -74,6 +74,8 @@ class Task(NamedTuple):
     words: tuple[int, int, int] | None = None
     """Line (from 0), beginning and end in characters of that line, of its title; None where its
     first line holds it, behind marker and box."""
+    is_criterion: bool = False
+    """True in a section for criteria: it says when the work is done, and comes last."""
     tracker_priority: ShownPriority | None = None
     """The tracker's name of the priority, where that is finer than a plan's."""
 
@@ -212,6 +214,8 @@ class GuessCause(Enum):
     """Tasks are open below headings that say that they are done."""
     UNREAD_STATUS = auto()
     """The status of a document names what is done of it, and no task is."""
+    CRITERIA = auto()
+    """Boxes are read as tasks in a section for criteria, beside other tasks."""
     CLAIMS = auto()
     """Lines say that all tasks are done, and some are open."""
     STATUS_AGAINST_BOX = auto()

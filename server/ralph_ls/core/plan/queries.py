@@ -165,11 +165,11 @@ def next_task(
 ) -> Task | None:
     """The task to work on next, or None when none is left.
 
-    Required tasks come before optional ones; then those whose parts are all done
-    come after the others, unless another task waits for them; then those in progress; then by
-    priority, where none counts as P1 (Standard); then by position. Done, blocked and skipped ones
-    are never chosen, nor those in ``set_aside``; ``only`` restricts the choice to one id. Optional
-    ones are chosen only with ``takes_optional``, and last.
+    Required tasks come before optional ones, and work before its criteria; then those whose parts
+    are all done come after the others, unless another task waits for them; then those in progress;
+    then by priority, where none counts as P1 (Standard); then by position. Done, blocked and
+    skipped ones are never chosen, nor those in ``set_aside``; ``only`` restricts the choice to one
+    id. Optional ones are chosen only with ``takes_optional``, and last.
 
     ``waits_for`` has the unfinished dependencies of a task (docs/rules.md#plans): such a task is
     chosen only if all that are left wait for each other, so that no order would satisfy them. One
@@ -288,13 +288,14 @@ _PRIORITY_ORDER = {Priority.P0: 0, Priority.P1: 1, None: 1, Priority.P2: 2}
 _NUMBERED = re.compile(r"([0-9a-f]{8}|[A-Z][A-Z0-9]*-[0-9]+|T[0-9]{3,4})-[0-9]+")
 
 
-def urgency(task: Task, finished: Collection[str] = ()) -> tuple[bool, bool, bool, int]:
+def urgency(task: Task, finished: Collection[str] = ()) -> tuple[bool, bool, bool, bool, int]:
     """The sort key of an open task: what is taken first sorts first (see ``next_task``).
 
     ``finished`` has the ids of ``wholes_of_done_parts``.
     """
     is_waiting = task.state is not TaskState.IN_PROGRESS
-    return (task.optional, task.id in finished, is_waiting, _PRIORITY_ORDER[task.priority])
+    is_late = task.id in finished
+    return (task.optional, task.is_criterion, is_late, is_waiting, _PRIORITY_ORDER[task.priority])
 
 
 def _without_number(task_id: str) -> str:

@@ -141,6 +141,12 @@ def test_tasks_set_aside_are_never_chosen() -> None:
             id="only-wholes-are-left",
         ),
         pytest.param(
+            ("## Success criteria", "- [ ] [P0] a", "## To do", "- [ ] b"),
+            (),
+            "b",
+            id="criteria-come-last",
+        ),
+        pytest.param(
             ("## Beam", "- [ ] 1. a", "## Tiles", "- [ ] 1.1 b"),
             (),
             "1. a",

@@ -34,7 +34,7 @@ def open_tasks(
     lines = text.splitlines()
     within = _required_subtasks(tasks)
     is_marked = any(_has_mark(task, lines) for task in tasks)
-    found: list[tuple[tuple[bool, bool, bool, int], OpenTask]] = []
+    found: list[tuple[tuple[bool, bool, bool, bool, int], OpenTask]] = []
     finished = wholes_of_done_parts(tasks, needs.values())
     barrier = 0
     for task in tasks:

@@ -31,7 +31,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import assert_never
 
 from ralph_ls.core.plan.completion import find_completion_marker
 from ralph_ls.core.plan.lint.criteria import check_close_reasons, check_criteria
@@ -259,6 +258,7 @@ _GUESSED = {
     GuessCause.PROSE: CheckCode.LINES_READ_AS_PROSE,
     GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
     GuessCause.OPEN_BELOW_DONE: CheckCode.OPEN_UNDER_COMPLETED,
+    GuessCause.CRITERIA: CheckCode.CRITERIA_READ_AS_TASKS,
     GuessCause.UNREAD_STATUS: CheckCode.STATUS_NOT_READ,
     GuessCause.CLAIMS: CheckCode.OPEN_UNDER_COMPLETED,
     GuessCause.DONE_BELOW_OPEN: CheckCode.TICKED_UNDER_OPEN,
@@ -276,6 +276,7 @@ _WITHOUT_FIX = frozenset(
         GuessCause.STATUS_AGAINST_BOX,
         GuessCause.CLAIMS,
         GuessCause.UNREAD_STATUS,
+        GuessCause.CRITERIA,
     }
 )
 
@@ -340,25 +341,31 @@ def _guess_message(guess: PlanGuess) -> str:
             )
             says = f"that says something else than {other}, which counts; change one of them"
             return f"{have} a line Status: {says}"
-        case GuessCause.UNREAD_STATUS:
-            return "this status is not read, and no task is done; write the states at the tasks"
-        case GuessCause.OPEN_BELOW_DONE | GuessCause.DONE_BELOW_OPEN | GuessCause.CLAIMS:
-            return _contradiction_message(guess)
-        case _:  # pragma: no cover
-            assert_never(guess.cause)
+        case _:
+            return _disagreement_message(guess)
 
 
-def _contradiction_message(guess: PlanGuess) -> str:
+def _disagreement_message(guess: PlanGuess) -> str:
+    """The message of what disagrees with the tasks, or looks like something else."""
     number, is_one, names = len(guess.lines), len(guess.lines) == 1, first_names(guess.names)
-    if guess.cause is GuessCause.CLAIMS:
-        return "this line says that all tasks are done, and some are open; tick them, or change it"
-    if guess.cause is GuessCause.DONE_BELOW_OPEN:
-        are = "1 heading is" if is_one else f"{number} headings are"
-        below = f"and everything below {'it' if is_one else 'them'} is"
-        return f"{are} not done ({names}), {below}; change the heading, or add what is missing"
     tasks, tick = ("1 open task is", "it") if is_one else (f"{number} open tasks are", "them")
     done = "a heading that is" if len(guess.names) == 1 else "headings that are"
-    return f"{tasks} below {done} done ({names}); tick {tick}, or change the heading"
+    match guess.cause:
+        case GuessCause.CRITERIA:
+            boxes = "1 box is read as a task" if is_one else f"{number} boxes are read as tasks"
+            return f"{boxes}, and last, though criteria are expected there (section {names})"
+        case GuessCause.UNREAD_STATUS:
+            return "this status is not read, and no task is done; write the states at the tasks"
+        case GuessCause.CLAIMS:
+            return (
+                "this line says that all tasks are done, and some are open; tick them, or change it"
+            )
+        case GuessCause.DONE_BELOW_OPEN:
+            are = "1 heading is" if is_one else f"{number} headings are"
+            below = f"and everything below {'it' if is_one else 'them'} is"
+            return f"{are} not done ({names}), {below}; change the heading, or add what is missing"
+        case _:
+            return f"{tasks} below {done} done ({names}); tick {tick}, or change the heading"
 
 
 def _marker(tasks: Sequence[Task], text: str, marker: str) -> Iterator[LintRemark]:

@@ -37,6 +37,7 @@ class CheckCode(StrEnum):
     DEPENDENCY_CYCLE = "dependency-cycle"
     BLOCKED_WITHOUT_REASON = "blocked-without-reason"
     OPEN_UNDER_COMPLETED = "open-under-completed"
+    CRITERIA_READ_AS_TASKS = "criteria-read-as-tasks"
     STATUS_NOT_READ = "status-not-read"
     TICKED_UNDER_OPEN = "ticked-under-open"
     STATUS_AGAINST_BOX = "status-against-box"

@@ -69,7 +69,7 @@ def find_guesses(placed: Sequence[PlacedBlock], context: PlanContext) -> tuple[P
     section that by its name holds none, or in a guess.
     """
     found = _read_by_guess(placed, context)
-    contradictions = find_contradictions(placed, context)
+    contradictions = (*find_contradictions(placed, context), *_criteria_as_tasks(placed))
     work = _find_work(placed, context)
     unread = [
         _Unread(one.cause, first + one.line, one.section)
@@ -133,6 +133,20 @@ def _read_by_guess(
                 named = _name_of(row, text, cause)
                 found.setdefault(cause, []).append((first + row.line, named))
     return found
+
+
+def _criteria_as_tasks(
+    placed: Sequence[PlacedBlock],
+) -> Iterator[tuple[GuessCause, int, str]]:
+    """The open boxes in sections for criteria that are tasks, where others are, too."""
+    sections = {section for reading, _, _ in placed for section in reading.sections()}
+    if all(section.has_criteria for section in sections):
+        return
+    for reading, first, _ in placed:
+        if any(section.has_criteria for section in reading.open_sections()):
+            for row in reading.rows():
+                if row.section.has_criteria and row.state not in SETTLED_STATES:
+                    yield GuessCause.CRITERIA, first + row.line, row.section.title
 
 
 def _signed_sections(placed: Sequence[PlacedBlock]) -> Collection[HeadingSection]:

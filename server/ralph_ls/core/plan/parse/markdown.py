@@ -144,7 +144,7 @@ def _to_task(row: ParsedRow, task_id: str, parent: str | None, line: int, start:
         task_id, title, state, priority, around.title, optional,
         line + row_line, start + row_start, start + row_end, line + end_line,
         depth, parent, blocked_by, criteria, kind,
-        None if mark is None else (start + mark[0], start + mark[1]),
+        None if mark is None else (start + mark[0], start + mark[1]), None, section.has_criteria,
     )  # fmt: skip
 
 

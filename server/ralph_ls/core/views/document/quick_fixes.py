@@ -44,6 +44,7 @@ CHECK_SEVERITIES = {
     CheckCode.DEPENDENCY_CYCLE: Severity.WARNING,
     CheckCode.DONE_WITHOUT_TICK: Severity.WARNING,
     CheckCode.OPEN_UNDER_COMPLETED: Severity.WARNING,
+    CheckCode.CRITERIA_READ_AS_TASKS: Severity.INFORMATION,
     CheckCode.STATUS_NOT_READ: Severity.WARNING,
     CheckCode.TICKED_UNDER_OPEN: Severity.WARNING,
     CheckCode.STATUS_AGAINST_BOX: Severity.WARNING,

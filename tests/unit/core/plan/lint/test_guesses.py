@@ -24,6 +24,7 @@ GUESSES = {
     CheckCode.TABLE_READ_BY_COLUMN,
     CheckCode.OPEN_UNDER_COMPLETED,
     CheckCode.TICKED_UNDER_OPEN,
+    CheckCode.CRITERIA_READ_AS_TASKS,
     CheckCode.STATUS_AGAINST_BOX,
 }
 TABLE = "| Task | Status |\n|---|---|\n| a | Done |\n| b | blocked |\n"
@@ -256,6 +257,20 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="prose-by-name-between-tasks",
         ),
         pytest.param(
+            "## Success criteria\n- [ ] a\n- [ ] b\n- [x] c\n## To do\n- [x] d\n",
+            1,
+            "2 boxes are read as tasks, and last, though criteria are expected there (section "
+            "Success criteria)",
+            id="criteria",
+        ),
+        pytest.param(
+            "## To do\n- [ ] d\n## Definition of done\n- [ ] a\n- b\n- [x] c\n",
+            3,
+            "1 box is read as a task, and last, though criteria are expected there (section "
+            "Definition of done)",
+            id="a-criterion",
+        ),
+        pytest.param(
             TABLE,
             2,
             "2 rows are read from a table by the column Status; write boxes there to be sure",
@@ -279,6 +294,7 @@ def test_a_cause_is_reported_once_with_a_count(text: str, line: int, message: st
         pytest.param("## P0 (COMPLETED)\n1. ✅ a\n", id="states-below-a-finished-heading"),
         pytest.param("# P\n- [ ] a\n## Notes\n### Task 1\n", id="headings-below-notes"),
         pytest.param("# P\n- [ ] a\n### Task 1 (done)\n", id="finished-headings"),
+        pytest.param("## Success criteria\n- [x] a\n- [ ] b\n", id="criteria-alone"),
     ],
 )
 def test_what_the_plan_says_is_no_guess(text: str) -> None:
