@@ -144,9 +144,12 @@ def _criteria_as_tasks(
         return
     for reading, first, _ in placed:
         if any(section.has_criteria for section in reading.open_sections()):
-            for row in reading.rows():
-                if row.section.has_criteria and row.state not in SETTLED_STATES:
-                    yield GuessCause.CRITERIA, first + row.line, row.section.title
+            rows = (row for row in reading.rows() if row.section.has_criteria)
+            yield from (
+                (GuessCause.CRITERIA, first + row.line, row.section.title)
+                for row in rows
+                if row.state not in SETTLED_STATES
+            )
 
 
 def _signed_sections(placed: Sequence[PlacedBlock]) -> Collection[HeadingSection]:
