@@ -20,6 +20,8 @@ from typing import NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.headings import (
+    NO_TASKS,
+    UNITS,
     HeadingClass,
     HeadingSection,
     SectionKind,
@@ -315,7 +317,7 @@ def _is_in_bullet(item: PlanItemDraft) -> bool:
     around = item.parent
     if item.is_labelled or around is None or around.parent is not None or around.box is not None:
         return False
-    return not around.is_numbered and item.section.name in _UNITS
+    return not around.is_numbered and item.section.name in UNITS
 
 
 def _row_class(row: PlanItemDraft) -> RowClass | None:
@@ -371,9 +373,7 @@ STATED = frozenset(
 _SURE = frozenset({HeadingClass.STATED, HeadingClass.STATED_TASK, HeadingClass.STATED_STEP})
 _UNNAMED = frozenset({HeadingClass.PLAIN, HeadingClass.COUNTED, HeadingClass.CHANGE})
 _SETTLED = TICKS | {"-"}
-_UNITS = frozenset({HeadingClass.TASK, HeadingClass.STEP, HeadingClass.LISTED})
 _TASKS = SectionKind.TASKS
-_NO_LISTS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 OpenSections = tuple[HeadingSection, ...]
 
 
@@ -603,7 +603,7 @@ class PlanBlock:
             ),
             stepped=len(stepped),
         )
-        listed = [item for item in items if item.section.kind not in _NO_LISTS]
+        listed = [item for item in items if item.section.kind not in NO_TASKS]
         self.headings = tuple(
             (item.section, _class_of(item)) for item in listed if item.kind is TaskKind.HEADING
         )
@@ -662,7 +662,7 @@ def read_block(
 
 def _is_no_list(section: HeadingSection) -> bool:
     """Whether the name of a section has a meaning, or dates or counts it: ``Option 1``."""
-    has_meaning = section.kind in _NO_LISTS or section.lists_steps
+    has_meaning = section.kind in NO_TASKS or section.lists_steps
     return has_meaning or _COUNTED_OR_DATED.match(section.title) is not None
 
 

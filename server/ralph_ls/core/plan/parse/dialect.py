@@ -10,33 +10,28 @@ import re
 from dataclasses import dataclass, replace
 
 from ralph_ls.core.plan.parse.legend import find_marks_of_boxes
-from ralph_ls.protocol.task_words import TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkdownDialect:
     """How one tool writes states in Markdown; a format may pass its own to ``parse_markdown``."""
 
-    dash: TaskState = TaskState.SKIPPED
-    """What ``[-]`` means: skipped or in progress."""
     only_boxes: bool = False
     """Whether every task has a box, so that lists without boxes are prose anywhere."""
     has_subtasks_first: bool = False
     """Whether a task waits for the open tasks that are nested in it."""
     marks: tuple[tuple[str, str], ...] = ()
-    """Marks in boxes that mean something else, by the plan's legend, with the usual ones."""
+    """Marks in boxes that mean something else, with the usual ones; those of a legend last."""
 
     def usual_mark(self, box: str | None) -> str | None:
         """The mark that usually means what this one does here."""
-        if box == "-" and self.dash is TaskState.IN_PROGRESS:
-            return "~"
         return next((usual for mark, usual in self.marks if mark == box), box)
 
 
 PLAIN = MarkdownDialect()
 """Any plan that shows no sign of a tool."""
 
-KIRO = MarkdownDialect(dash=TaskState.IN_PROGRESS, only_boxes=True, has_subtasks_first=True)
+KIRO = MarkdownDialect(marks=(("-", "~"),), only_boxes=True, has_subtasks_first=True)
 """Kiro's ``tasks.md``."""
 
 SPEC_KIT = MarkdownDialect(only_boxes=True)
@@ -53,7 +48,7 @@ def find_dialect(text: str) -> MarkdownDialect:
         is_spec_kit = "] T0" in text and _NUMBERED_BOX.search(text) is not None
         found = SPEC_KIT if is_spec_kit else PLAIN
     marks = find_marks_of_boxes(text)
-    return replace(found, marks=marks) if marks else found
+    return replace(found, marks=(*found.marks, *marks)) if marks else found
 
 
 _SHOWN = 1 << 16

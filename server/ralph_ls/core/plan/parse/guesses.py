@@ -17,6 +17,7 @@ from ralph_ls.core.plan.model import GuessCause, PlanGuess, TaskKind
 from ralph_ls.core.plan.parse.blocks import BlockReading, PlacedBlock, words_in
 from ralph_ls.core.plan.parse.contradictions import find_contradictions
 from ralph_ls.core.plan.parse.headings import (
+    NO_TASKS,
     HeadingClass,
     HeadingSection,
     SectionKind,
@@ -54,9 +55,6 @@ from ralph_ls.core.plan.parse.task_rules import (
 )
 from ralph_ls.core.plan.parse.titles import is_no_task
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
-
-_NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
-
 
 PlacedSection: TypeAlias = tuple[int, HeadingSection]
 """A line, and the section that it is in."""
@@ -281,7 +279,7 @@ class _Work(NamedTuple):
                 return True
             if one in self.occupied and not (is_top and one is section):
                 return False
-            if one.kind in _NO_TASKS or one.is_done or one.optional or one.has_criteria:
+            if one.kind in NO_TASKS or one.is_done or one.optional or one.has_criteria:
                 return False
             if self.is_idle or (not is_top and self._shows_work(one)):
                 return True
@@ -370,7 +368,7 @@ def _unread_headings(
     for reading, first, _ in reversed(placed):
         for item in reversed(tuple(reading.block.named_headings(with_signs=context.has_signs))):
             section = item.section
-            is_list = section.kind not in _NO_TASKS
+            is_list = section.kind not in NO_TASKS
             is_in_table = context.has_stated_steps and section.name is HeadingClass.STEP
             if is_list and section not in occupied and not (section.is_done or is_in_table):
                 unread.append((first + item.line, section))
@@ -563,7 +561,7 @@ def _is_settled(text: str) -> bool:
 
 def _is_prose(section: HeadingSection) -> bool:
     return any(
-        one.kind in _NO_TASKS or one.is_done or one.has_criteria for one in with_parents(section)
+        one.kind in NO_TASKS or one.is_done or one.has_criteria for one in with_parents(section)
     )
 
 
@@ -696,7 +694,7 @@ def _free_chapters(
     for reading, first, _ in placed:
         section = reading.block.leave[-1]
         is_free = section not in occupied and not (section.is_done or section.is_title)
-        if reading.block.level and is_free and section.kind not in _NO_TASKS:
+        if reading.block.level and is_free and section.kind not in NO_TASKS:
             yield first, section
 
 

@@ -110,6 +110,14 @@ class HeadingClass(Enum):
     """It is named like a part of the work, or numbered in one: ``Phase 1: …``, ``1.2 …``."""
 
 
+NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
+"""The kinds of sections in which nothing is a task, or only a box."""
+NAMED_TASKS = frozenset({HeadingClass.TASK, HeadingClass.LISTED})
+"""The names of headings whose lists describe them."""
+UNITS = NAMED_TASKS | {HeadingClass.STEP}
+"""The names of tasks and of parts of the work."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeadingSection:
     """The part of a plan below one heading; compared by identity, since titles repeat."""
@@ -672,7 +680,7 @@ def _combine(own: SectionKind, inherited: SectionKind) -> SectionKind:
     if inherited is SectionKind.NOTES:
         return inherited
     if inherited is SectionKind.DONE:
-        return own if own in {SectionKind.NOTES, SectionKind.PROSE} else inherited
+        return own if own in NO_TASKS else inherited
     return inherited if own is SectionKind.PLAIN else own
 
 

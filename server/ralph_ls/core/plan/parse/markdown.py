@@ -35,6 +35,7 @@ from ralph_ls.core.plan.parse.blocks import (
 from ralph_ls.core.plan.parse.dialect import MarkdownDialect, find_dialect
 from ralph_ls.core.plan.parse.guesses import find_guesses
 from ralph_ls.core.plan.parse.headings import (
+    UNITS,
     HeadingClass,
     HeadingSection,
     goes_with_backlog,
@@ -330,7 +331,7 @@ class _Known(NamedTuple):
         """Those that may be tasks without a state, in a plan without boxes."""
         is_of_tasks = not self.others.keys().isdisjoint(_TASKS)
         wanted = {HeadingClass.TASK if is_of_tasks else HeadingClass.STEP}
-        is_alone = stated <= _COUNTED and self.others.keys().isdisjoint(_ALONE)
+        is_alone = stated <= _COUNTED and self.others.keys().isdisjoint(UNITS)
         if is_alone and not self.totals.listed:
             wanted |= {HeadingClass.CHANGE, *_COUNTED}
         elif HeadingClass.REMARKED in stated and self.others[HeadingClass.REMARKED] >= _PATTERN:
@@ -353,8 +354,6 @@ _COUNTED = frozenset(
 """A state makes no other of them a task, or none: they are one family."""
 _FAMILIES = _NAMED | {HeadingClass.LISTED}
 _BY_PATTERN = frozenset({HeadingClass.REMARKED, HeadingClass.PLAIN, HeadingClass.COUNTED})
-_ALONE = frozenset({HeadingClass.TASK, HeadingClass.STEP, HeadingClass.LISTED})
-"""Where there are headings of these classes, those that only count something are none."""
 _BESIDE = {
     HeadingClass.TASK: HeadingClass.STATED_TASK,
     HeadingClass.STEP: HeadingClass.STATED_STEP,

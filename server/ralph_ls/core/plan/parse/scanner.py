@@ -29,7 +29,9 @@ from typing import NamedTuple
 
 from ralph_ls.core.markdown_fences import CODE_INDENT
 from ralph_ls.core.plan.parse.headings import (
-    HeadingClass,
+    NAMED_TASKS,
+    NO_TASKS,
+    UNITS,
     HeadingSection,
     SectionKind,
     below_label,
@@ -191,9 +193,6 @@ _LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
 _LABEL_BEFORE = re.compile(r"\*\*([^*:]{1,60})(?::\*\*|\*\*:)")
 """One with words behind it."""
 _NUMBERED_ROW = re.compile(r"\|?[ \t*`]*[A-Z]{0,3}-?[0-9]+(?:\.[0-9]+)*[a-z.)]?[ \t*`]*\|")
-_NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
-_NAMED_TASKS = frozenset({HeadingClass.TASK, HeadingClass.LISTED})
-_UNITS = _NAMED_TASKS | {HeadingClass.STEP}
 _ANNOUNCING = (":", "：")  # noqa: RUF001
 
 
@@ -300,12 +299,9 @@ class _Scan:
             return False
         if not begins_block(text, position):
             return False
-        is_heading = text.startswith("#", position)
-        if self.heading is None or (self.below is not None and not is_heading):
-            return self.below is None or is_heading
-        if not is_heading:
-            return not (self.takes_boxes or self._has_label())
-        line = _LINE.match(text, position)
+        if not text.startswith("#", position):
+            return not (self.below or self.takes_boxes or self._has_label())
+        line = None if self.heading is None else _LINE.match(text, position)
         return line is None or not self._is_label(line[1], heading_level(line[1]))
 
     def _is_label(self, line: str, level: int) -> bool:
@@ -313,7 +309,7 @@ class _Scan:
         heading = self.heading
         if heading is None or level <= heading.section.level:
             return False
-        if not says_state(heading) and heading.section.name not in _NAMED_TASKS:
+        if not says_state(heading) and heading.section.name not in NAMED_TASKS:
             return False
         return names_criteria(line[level:].strip(" \t#"))
 
@@ -335,7 +331,7 @@ class _Scan:
         Whether they are depends on the boxes of the whole plan.
         """
         heading = self.heading
-        return heading is not None and heading.takes_criteria and heading.section.name in _UNITS
+        return heading is not None and heading.takes_criteria and heading.section.name in UNITS
 
     def take(self, number: int, start: int, text: str, *, is_first: bool) -> None:
         """Take the next line."""
@@ -515,7 +511,7 @@ class _Scan:
         around = self.frames[-1]
         label = around.text.strip("*_ ")
         is_label = around.box is None and label.endswith(_ANNOUNCING)
-        if not is_label or around.section.name in _UNITS:
+        if not is_label or around.section.name in UNITS:
             return around.section
         return below_label(around.section, label) or around.section
 
@@ -631,7 +627,7 @@ class _Scan:
     def _note_box(self, line: MarkdownLine) -> None:
         """Note an open box outside lists, where tasks may be."""
         section = self.sections[-1]
-        if begins_like_box(line.stripped) and section.kind not in _NO_TASKS:
+        if begins_like_box(line.stripped) and section.kind not in NO_TASKS:
             self._note(LineKind.LOOSE, line)
 
     def _take_prose(self, line: MarkdownLine, *, continues: bool) -> None:

@@ -32,6 +32,7 @@ from typing import NamedTuple
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
 from ralph_ls.core.plan.parse.headings import (
+    NO_TASKS,
     HeadingSection,
     SectionKind,
     heading_label,
@@ -288,7 +289,7 @@ def _is_about_task(item: PlanItemDraft, context: PlanContext) -> bool:
 
 
 def _may_be_row(row: PlanItemDraft, context: PlanContext) -> bool:
-    if row.section.kind in {SectionKind.NOTES, SectionKind.PROSE}:
+    if row.section.kind in NO_TASKS:
         return False
     if row.is_planned:
         return context.has_planned_rows
@@ -493,10 +494,8 @@ def _state_of(
 ) -> TaskState:
     """The state; marks of a settled task have precedence over those of an open one."""
     is_finished = item.section.kind is SectionKind.DONE or parts.is_done
-    if item.box in TICKS or (item.box is None and is_finished):
-        return TaskState.DONE
     box = dialect.usual_mark(item.box)
-    if box in TICKS:
+    if box in TICKS or (box is None and is_finished):
         return TaskState.DONE
     if box == "-":
         return TaskState.SKIPPED
