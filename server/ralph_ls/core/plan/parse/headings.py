@@ -307,9 +307,7 @@ def _repeats(title: str, parent: HeadingSection) -> bool:
 
 def heading_label(text: str) -> str:
     """The name of a task that a text begins with: ``phase 2``, ``t-001``; empty without one."""
-    bare = text[:_LONGEST_HEADING_JUDGED].translate(_MARKS)
-    while (tag := _TAG_BEFORE.match(bare)) is not None:
-        bare = bare[tag.end() :]
+    bare = _without_tags(text)
     if (ticket := _ID_BEFORE.match(bare)) is not None:
         return ticket[1].lower()
     words = bare.lower()
@@ -601,10 +599,16 @@ def names_change(text: str) -> bool:
     return _CHANGE.match(text) is not None
 
 
-def _read_name(title: str) -> HeadingClass | None:
+def _without_tags(title: str) -> str:
+    """The beginning of a title without marks, and without tags in front."""
     bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS)
     while (tag := _TAG_BEFORE.match(bare)) is not None:
         bare = bare[tag.end() :]
+    return bare
+
+
+def _read_name(title: str) -> HeadingClass | None:
+    bare = _without_tags(title)
     if _TICKET.match(bare) is not None and _NO_TICKET.match(bare) is None:
         return HeadingClass.TASK
     bare = bare[numbered.end() :] if (numbered := _CHAPTER.match(bare)) is not None else bare

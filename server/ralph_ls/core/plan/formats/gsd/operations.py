@@ -133,13 +133,12 @@ def parse_text(text: str) -> ParsedPlan:
     known = _read(text)
     tasks = {task.id: task for task in _tasks_of(known)}
     ordered = (tasks[one] for phase in _phases(known) for one in _ids_of(known, phase))
-    problem = _without_box(known)
-    if problem is None:
-        return ParsedPlan(plan=Plan(tasks=tuple(ordered)))
-    line = next(line for number, line, _ in known.headings.values() if number + 1 == problem.line)
-    return ParsedPlan(
-        plan=Plan(tasks=tuple(ordered)), problems=(problem,), spans=((0, len(line.rstrip())),)
-    )
+    plan = Plan(tasks=tuple(ordered))
+    found = _without_box(known)
+    if found is None:
+        return ParsedPlan(plan=plan)
+    problem, line = found
+    return ParsedPlan(plan=plan, problems=(problem,), spans=((0, len(line.rstrip())),))
 
 
 def why_broken(text: str) -> str:
@@ -256,8 +255,8 @@ def _ids_of(known: _Roadmap, phase: str) -> Iterator[str]:
     yield from (one.id for one in known.plans.get(phase, ()))
 
 
-def _without_box(known: _Roadmap) -> PlanProblem | None:
-    """The phases that only have a heading, as GSD inserts them; one problem for all."""
+def _without_box(known: _Roadmap) -> tuple[PlanProblem, str] | None:
+    """The phases that only have a heading, as GSD inserts them; one problem, at the first line."""
     phases = {one.phase for one in known.tasks.values()}
     found = [one for phase, one in known.headings.items() if phase not in phases]
     if not found or not phases & known.tasks.keys():
@@ -268,7 +267,8 @@ def _without_box(known: _Roadmap) -> PlanProblem | None:
     message = (
         f"{have} a heading and no box, so {are}; add to the list of phases: - [ ] **{names[0]}**"
     )
-    return PlanProblem(code="phase-not-read", message=message, line=found[0][0] + 1)
+    number, line, _ = found[0]
+    return PlanProblem(code="phase-not-read", message=message, line=number + 1), line
 
 
 def _to_task(known: _Roadmap, task: _RoadmapTask, titles: Mapping[str, str]) -> Task:
