@@ -255,6 +255,7 @@ _GUESSED = {
     GuessCause.UNREAD_LINES: CheckCode.LINES_NOT_READ,
     GuessCause.UNREAD_ROWS: CheckCode.ROWS_NOT_READ,
     GuessCause.UNREAD_BOXES: CheckCode.BOX_NOT_READ,
+    GuessCause.CODE: CheckCode.BOX_NOT_READ,
     GuessCause.PROSE: CheckCode.LINES_READ_AS_PROSE,
     GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
     GuessCause.OPEN_BELOW_DONE: CheckCode.OPEN_UNDER_COMPLETED,
@@ -270,6 +271,7 @@ _BOX_EACH = "add a box to each that is a task"
 _WITHOUT_FIX = frozenset(
     {
         GuessCause.UNREAD_ROWS,
+        GuessCause.CODE,
         GuessCause.PROSE,
         GuessCause.OPEN_BELOW_DONE,
         GuessCause.DONE_BELOW_OPEN,
@@ -328,6 +330,12 @@ def _guess_message(guess: PlanGuess) -> str:
         case GuessCause.UNREAD_BOXES:
             lines = "line with a box is" if is_one else "lines with a box are"
             return f"{number} {lines} in no list, so not read; write each as: - [ ] …"
+        case GuessCause.CODE:
+            boxes = "1 open box is" if is_one else f"{number} open boxes are"
+            return (
+                f"{boxes} in a code block, so not read; if tasks are meant, remove its fences, or "
+                "close the block above with longer ones, since a fence in it has ended it"
+            )
         case GuessCause.PROSE:
             lines = f"{count_of(number, 'line')} with a number, a name, a state or a box"
             return f"{lines} {'is' if is_one else 'are'} read as prose{section}; {_BOX_EACH}"

@@ -110,7 +110,7 @@ def _is_of_work(section: HeadingSection) -> bool:
     return section.name is not None or section.is_for_tasks or section.holds_steps
 
 
-_SIDE = frozenset({GuessCause.PROSE, GuessCause.UNREAD_BOXES})
+_SIDE = frozenset({GuessCause.PROSE, GuessCause.UNREAD_BOXES, GuessCause.CODE})
 
 
 def _read_by_guess(
@@ -424,6 +424,8 @@ def _unread_outside_lists(reading: BlockReading, work: _Work) -> Iterator[_Unrea
     for kind, line, section in reading.block.noted:
         if kind is LineKind.LOOSE:
             yield _Unread(GuessCause.UNREAD_BOXES, line, section)
+        elif kind is LineKind.CODE and section.kind not in NO_TASKS:
+            yield _Unread(GuessCause.CODE, line, section)
         elif kind is LineKind.NAMED:
             is_read = section in work.direct or work.is_described(section)
             if not (is_read or _is_prose(section) or work.context.dialect.only_boxes):

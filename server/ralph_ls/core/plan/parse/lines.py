@@ -187,6 +187,8 @@ class OpenBlock:
     column: int
     threshold: int
     """A line left of this column ends the item around the block, and so the block."""
+    language: str | None = None
+    """The word behind the marks of a fence, empty where there is none; None for a comment."""
 
 
 class MarkdownLine(NamedTuple):
@@ -206,7 +208,8 @@ def open_block(stripped: str, *, line: int, column: int, threshold: int) -> Open
     mark = opening_mark(stripped)
     if not mark:
         return None
-    return OpenBlock(line=line, mark=mark, column=column, threshold=threshold)
+    language = None if mark == COMMENT else stripped[len(mark) :].strip(" \t").lower()
+    return OpenBlock(line=line, mark=mark, column=column, threshold=threshold, language=language)
 
 
 def unclosed_finding(block: OpenBlock) -> BlockFinding:

@@ -91,6 +91,8 @@ class LineKind(Enum):
 
     LOOSE = auto()
     """It begins with a box."""
+    CODE = auto()
+    """It is an open box below a heading, both in a code block that may be a part of the plan."""
     NAMED = auto()
     """It is prose, and begins with the name of a task or a step."""
     CLAIM = auto()
@@ -184,6 +186,7 @@ _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|)")
 _BLOCK_START = re.compile(
     r"(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[[ xX~!-]\][ \t]|#{1,6}(?:[ \t]|[\r\n]|\Z)"
 )
+_DOCUMENTS = frozenset({"markdown", "md"})
 _ITEM_FIRST = frozenset("-*+0123456789[")
 _PROSE_FIRST = frozenset("0123456789[")
 _FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
@@ -222,6 +225,7 @@ class _Scan:
         "block",
         "code_column",
         "columns",
+        "document",
         "findings",
         "frames",
         "has_states",
@@ -257,6 +261,8 @@ class _Scan:
         self.sections = list(sections)
         """The open headings, outermost first, each of a deeper level."""
         self.block: OpenBlock | None = None
+        self.document: OpenBlock | None = None
+        """The open fence, if it has a heading, as if it were a part of the plan."""
         self.code_column: int | None = None
         """The column from which lines are indented code, while they are."""
         self.last_line = -1
@@ -372,7 +378,23 @@ class _Scan:
             self.findings.append(unclosed_finding(block))
             self.block = None
             return False
+        else:
+            self._note_code(block, line)
         return True
+
+    def _note_code(self, block: OpenBlock, line: MarkdownLine) -> None:
+        """Note an open box where the block may be no code: a fence in a fence ended too early.
+
+        Or the whole plan is in a fence.
+        """
+        is_whole = block.language in _DOCUMENTS and block.line == 0 and len(self.sections) == 1
+        may_be_plan = block.threshold == 0 and (block.language == "" or is_whole)
+        if may_be_plan and heading_level(line.stripped):
+            self.document = block
+        elif block is self.document:
+            marks = find_marks(line.text)
+            if marks is not None and marks.box is not None and line.text[slice(*marks.box)] == " ":
+                self._note(LineKind.CODE, line)
 
     def _is_code(self, line: MarkdownLine) -> bool:
         """Whether the line is indented code, in which boxes do not count."""

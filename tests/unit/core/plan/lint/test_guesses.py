@@ -170,6 +170,21 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="boxes-outside-lists",
         ),
         pytest.param(
+            "# Roof\n- [x] Beam\n```markdown\n```bash\nsaw\n```\nend\n```\n## Tiles\n- [ ] a\n"
+            "- [x] b\n- c\n- [ ] d\n```\n## Notes\n```\n# Form\n- [ ] e\n```\n",
+            9,
+            "2 open boxes are in a code block, so not read; if tasks are meant, remove its fences, "
+            "or close the block above with longer ones, since a fence in it has ended it",
+            id="boxes-behind-a-fence-in-a-fence",
+        ),
+        pytest.param(
+            "```markdown\n# Roof\n- [ ] Beam\n```\n",
+            2,
+            "1 open box is in a code block, so not read; if tasks are meant, remove its fences, or "
+            "close the block above with longer ones, since a fence in it has ended it",
+            id="a-plan-in-a-fence",
+        ),
+        pytest.param(
             "# Roof\n- [ ] Beam\n## Loads\n1. snow\n- ❌ wind\n- ( ) rain\n- round\n  - ❌ hail\n\n"
             "| Part | Status |\n|---|---|\n| Beam | open |\n| Tiles | done |\n"
             "## Names\n**Phase 1: Saw** it\n\n**T0.1 — Nail** it\n\n**Task 2**\n\n**Bold**\n"

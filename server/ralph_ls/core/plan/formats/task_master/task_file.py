@@ -1,9 +1,9 @@
 """Task file of Task Master: tasks, subtasks and tags of ``tasks.json`` with their positions.
 
-A file is an object of tags, each with a list ``tasks``; an older one is a single such list. One tag
-is the plan of a run, but an edit finds its task in any: numbers begin again in each tag, so an id
-names its tag, ``auth:5``, except in ``master``, or in the first tag where there is no such one.
-Unknown fields stay in the text, which is never written as a whole from these values.
+A file is an object of tags, each with a list ``tasks`` or a list itself; an older one is a single
+such list. One tag is the plan of a run, but an edit finds its task in any: numbers begin again in
+each tag, so an id names its tag, ``auth:5``, except in ``master``, or in the first tag where there
+is no such one. Unknown fields stay in the text, which is never written as a whole from these values.
 
 A subtask's id is that of its task with its number: ``5.2``. Its dependencies without a point name
 its siblings. Below a task that is done or was given up, no subtask is open: its tool looks at none
@@ -166,7 +166,8 @@ def _lists_in(root: JsonNode) -> Mapping[str, JsonNode]:
     only = _list_of(root)
     if only is not None:
         return {"": only}
-    tags = {name: _list_of(member.node) for name, member in last_members(root).items()}
+    members = last_members(root).items()
+    tags = {name: _list_of(member.node) or _bare_list(member.node) for name, member in members}
     return {escape_surrogates(name): found for name, found in tags.items() if found is not None}
 
 
@@ -203,6 +204,15 @@ def _open_tasks(n_tasks: int) -> str:
 def _list_of(node: JsonNode) -> JsonNode | None:
     member = last_members(node).get("tasks")
     return None if member is None or member.node.items is None else member.node
+
+
+def _bare_list(node: JsonNode) -> JsonNode | None:
+    """A list of tasks without an object around it, as agents write it; none of anything else."""
+    if node.items is None:
+        return None
+    tasks = [last_members(one) for one in node.elements if one.members is not None]
+    is_list = any(_text_of(task, "title").strip() and "status" in task for task in tasks)
+    return node if is_list else None
 
 
 class _Reader:

@@ -87,6 +87,8 @@ def test_a_task_waits_for_its_subtasks_and_they_for_what_it_waits_for() -> None:
                      id="no-object"),
         pytest.param(tasks_of({"id": 1, "title": "a", "subtasks": [{"id": 1, "subtasks": [{}]}]}),
                      ["1", "1.1"], id="two-levels-only"),
+        pytest.param('{"master": [{"id": 1, "title": "a", "status": "pending"}], "x": [{"id": 2}, 3]}',
+                     ["1"], id="tag-without-an-object"),
         pytest.param("{}", [], id="no-tasks"),
         pytest.param("", [], id="empty"),
     ],
@@ -231,6 +233,12 @@ def test_an_edit_finds_its_task_in_any_tag() -> None:
     assert with_task_of(done, text, "shop:1.1") == text
     lost = text.replace('"title": "cart"', '"title": "trolley"')
     assert with_task_of(lost, text, "shop:2") == text
+
+
+def test_an_edit_finds_its_task_in_a_tag_that_is_a_bare_list() -> None:
+    text = '{"dev": [{"id": 1, "title": "a", "status": "pending"}]}'
+    done = with_state(text, "1", TaskState.DONE)
+    assert done == text.replace("pending", "done")
 
 
 def test_a_task_of_a_tag_that_is_gone_stays_away() -> None:
