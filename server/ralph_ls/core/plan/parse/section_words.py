@@ -183,7 +183,7 @@ PROSE = _names(
 CRITERIA = re.compile(
     r"(?:acceptance|success|completion|exit|entry|entrance|验收|成功)"
     r" ?(?:criteria|checks?|tests?|标准)\b.*"
-    r"|phase (?:entrance|exit) criteria\b.*|.*(?:完成|验收)标准"
+    r"|(?:[\w'.-]+ ){1,3}(?:acceptance|success|completion|exit|entry|entrance) criteria\b.*|.*(?:完成|验收)标准"
     r"|check ?list (?:for|before|after|zu[mr]?|für|pour|avant|para|перехода|перед|для|do|voor) .*"
     r"|definition of done\b.*"
     r"|(?:[\w'-]+ ){0,2}(?:migration|security|quality|completion|rollout|cutover|go live|mainnet"

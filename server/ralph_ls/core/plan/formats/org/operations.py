@@ -61,8 +61,10 @@ def why_broken(text: str) -> str:
 
 
 def check_text(text: str) -> tuple[LintRemark, ...]:
-    """One remark on the headings without a keyword that may be tasks, if there are any."""
+    """One remark on the headings without a keyword that may be tasks, or else on such lists."""
     outline = read_outline(text)
+    if outline.items:
+        return (_lists_not_read(outline),)
     if not outline.unread:
         return ()
     places = [
@@ -86,6 +88,23 @@ def check_text(text: str) -> tuple[LintRemark, ...]:
             repair=QuickFix.INSERT,
             replacement=f"{keyword} ",
         ),
+    )
+
+
+def _lists_not_read(outline: OrgOutline) -> LintRemark:
+    places = [LineSpan(line=one.line, start=one.start, end=one.end) for one in outline.items]
+    is_one, has_comments = len(places) == 1, any(one.is_comment for one in outline.items)
+    message = (
+        f"{count_of(len(places), 'line')} without a box {'is' if is_one else 'are'} not read; "
+        "write each that is a task as: - [ ] …"
+    )
+    return LintRemark(
+        code=CheckCode.LINES_NOT_READ,
+        message=message,
+        place=places[0],
+        related=tuple(RelatedSpan(place=one, message="another one") for one in places[1:]),
+        repair=None if has_comments else QuickFix.INSERT,
+        replacement="[ ] ",
     )
 
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ralph_ls.core.plan.formats.task_lines import BLOCKED_BY, unique_id
 from ralph_ls.core.plan.parse.headings import holds_no_tasks
@@ -57,6 +58,8 @@ _HEADING = re.compile(
 _BOX = re.compile(
     r"[ \t]*(?:[-+]|[0-9]+[.)]|[ \t]\*)[ \t]+\[(?P<mark>[ xX-])\][ \t]+(?P<title>.*\S.*)"
 )
+_ITEM = re.compile(r"[ \t]*(?:(?P<comment>[;#%/]+)[ \t]*)?(?:[-+]|[0-9]+[.)])[ \t]+(?=\w)")
+"""An item of a list without a box; also in a comment of a program."""
 _BOX_FIRST = re.compile(r"\[(?P<mark>[ xX-])\][ \t]+(?=\S)")
 _BEGIN = re.compile(r"[ \t]*#\+BEGIN_(?P<name>\S+).*", re.IGNORECASE)
 _PROPERTY = re.compile(r"[ \t]*:(?P<key>ID|CUSTOM_ID|BLOCKER):[ \t]+(?P<value>\S.*)", re.IGNORECASE)
@@ -102,6 +105,19 @@ class OrgOutline:
     unread: tuple[OrgTask, ...]
     """The headings without a keyword that may be tasks: with nothing below them, beside headings
     that are tasks, or anywhere in a file without an open task."""
+    items: tuple[OrgItem, ...]
+    """The items without a box of a file in which nothing is a task, nor may a heading be one."""
+
+
+class OrgItem(NamedTuple):
+    """An item of a list without a box."""
+
+    line: int
+    start: int
+    """Where its text begins in its line."""
+    end: int
+    is_comment: bool
+    """Whether it is in a comment, so that a box would not make it a task."""
 
 
 def read_outline(text: str) -> OrgOutline:
@@ -112,10 +128,12 @@ def read_outline(text: str) -> OrgOutline:
         reader.take(number, start, line)
     tasks = reader.finish()
     _name(tasks)
+    unread = tuple(reader.unread())
     return OrgOutline(
         tasks=tasks,
         keywords=keywords or {word: KEYWORDS[word] for word in DEFAULT},
-        unread=tuple(reader.unread()),
+        unread=unread,
+        items=() if tasks or unread else tuple(reader.items),
     )
 
 
@@ -163,6 +181,8 @@ class _Reader:
     def __init__(self, keywords: Mapping[str, TaskState]) -> None:
         self._keywords = keywords
         self._tasks: list[OrgTask] = []
+        self.items: list[OrgItem] = []
+        """The items without a box below no heading that says that it has no tasks."""
         self._plain: list[OrgTask] = []
         """The headings without a keyword."""
         self._above: dict[int, OrgTask | None] = {}
@@ -183,6 +203,10 @@ class _Reader:
             self._take_heading(number, start, line, heading)
         elif box := _BOX.fullmatch(line):
             self._take_box(number, start, line, box)
+        elif (item := _ITEM.match(line)) and not any(map(self._is_prose, self._open[-1:])):
+            is_comment = item["comment"] is not None
+            self.items.append(OrgItem(number, item.end(), len(line.rstrip()), is_comment))
+            self._take_text(line)
         else:
             self._take_text(line)
         if line.strip():

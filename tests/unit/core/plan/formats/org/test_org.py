@@ -291,6 +291,25 @@ def test_beside_open_tasks_only_their_neighbours_are_reported() -> None:
     assert edit.title == "Add OPEN to it"
 
 
+def test_lists_without_boxes_are_reported_where_nothing_is_a_task() -> None:
+    text = "- Spout\n  1. solder it\n* Notes\n- Buy tea\n#+begin_example\n- x\n#+end_example\n"
+    (remark,) = check_text(text)
+    assert (remark.code, remark.message) == (
+        "lines-not-read", "2 lines without a box are not read; write each that is a task as: - [ ] …"
+    )  # fmt: skip
+    edit = quick_fix_edit(remark, text)
+    assert edit is not None
+    assert titles(edit.apply(text)) == {"Spout": "todo", "solder it": "todo"}
+    assert check_text(edit.apply(text)) == ()
+
+
+def test_lists_in_comments_are_reported_without_an_edit() -> None:
+    text = ";;;; - Spout\n"
+    (remark,) = check_text(text)
+    assert remark.message.startswith("1 line without a box is not read")
+    assert quick_fix_edit(remark, text) is None
+
+
 def test_a_box_that_only_counts_is_no_task() -> None:
     assert titles("* Kettle\n- [ ] [0/2]\n  - [ ] Spout\n  - [X] Lid\n") == {
         "Spout": "todo", "Lid": "done"
