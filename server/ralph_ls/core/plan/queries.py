@@ -209,7 +209,8 @@ def wholes_of_done_parts(
 def parts_in(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task]]:
     """Each task that is a part of another one, behind that: nested, or by number (``2.1``).
 
-    By number only of one without lines below it, which would be other work than its parts.
+    By number not if it only tests what the lines below the other say, as Kiro's ``2.1 Write a
+    property test`` below ``2. Create the parser``.
     """
     by_id: dict[str, Task] = {}
     numbered: dict[tuple[str, str], Task] = {}
@@ -219,10 +220,27 @@ def parts_in(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task]]:
         if (number := _number(task)) is not None:
             numbered[task.section, number] = task
             around = numbered.get((task.section, number.rpartition(".")[0]))
-            if whole is None and around is not None and around.end_line == around.line:
+            if whole is None and around is not None and not _is_test_of(task, around):
                 whole = around
         if whole is not None:
             yield whole, task
+
+
+def is_part_by_number(whole: Task, part: Task) -> bool:
+    """Whether the numbers of both say so: ``2.`` and ``2.1``."""
+    number, inner = _number(whole), _number(part)
+    return number is not None and inner is not None and inner.rpartition(".")[0] == number
+
+
+def _is_test_of(task: Task, around: Task) -> bool:
+    return around.end_line > around.line and _TEST.search(task.title) is not None
+
+
+_TEST = re.compile(
+    r"\b(?:tests?|testing|testen|prueba\w*|testes?|тест\w*|testy|testi|kiểm thử|uji|pengujian)\b"
+    r"|测试|測試|テスト|테스트",
+    re.IGNORECASE,
+)
 
 
 def _number(task: Task) -> str | None:

@@ -93,7 +93,14 @@ def test_tasks_set_aside_are_never_chosen() -> None:
             "2. a",
             id="optional-subtasks-are-not-waited-for",
         ),
-        pytest.param(("- [ ] 2. a", "  - [ ] 2.1 b"), (), "2. a", id="elsewhere-from-above"),
+        pytest.param(("- [ ] 2. a", "  - [ ] b"), (), "2. a", id="elsewhere-from-above"),
+        pytest.param(("- [ ] 2. a", "  - [ ] 2.1 b"), (), "2.1 b", id="numbered-parts-first"),
+        pytest.param(
+            ("- [ ] 2. a", "  - how", "- [ ] 2.1 b", "- [ ] 2.2 Test it"),
+            (),
+            "2.1 b",
+            id="numbers-of-one-with-lines",
+        ),
         pytest.param(
             ("- [ ] 2. a", "- [x] 2.1 b", "- [ ] 2.2 c", "- [ ] 3. d"),
             (),
@@ -126,7 +133,7 @@ def test_tasks_set_aside_are_never_chosen() -> None:
             ("- [ ] 2. a", "  - how", "- [ ] 2.1 test of it", "- [ ] 3. b"),
             (),
             "2. a",
-            id="numbers-of-one-with-lines",
+            id="a-test-is-no-part-of-one-with-lines",
         ),
         pytest.param(
             ("- [ ] 1. a", "- [x] 1.1 b", "- [ ] c", "  - Depends on: 1. a", "- [ ] d"),

@@ -100,12 +100,20 @@ _COMPLETED = re.compile(
 )
 
 
+_NUMBERED = re.compile(r"\W*([0-9]+(?:\.[0-9]+)*)[.):\s]+(\w+\W+\w+)")
+
+
 def _duplicates(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
+    found: dict[str, tuple[Task, Task]] = {}
     for group in _with_same_title(tasks):
         first = next((task for task in group if task.state not in UNFINISHED), group[0])
         for task in group:
             if task is not first and task.state in UNFINISHED:
-                yield _duplicate(task, first, text)
+                found[task.id] = task, first
+    for task, first in _done_by_number(tasks):
+        found.setdefault(task.id, (task, first))
+    for task, first in found.values():
+        yield _duplicate(task, first, text)
 
 
 def _with_same_title(tasks: Sequence[Task]) -> Iterable[list[Task]]:
@@ -117,6 +125,26 @@ def _with_same_title(tasks: Sequence[Task]) -> Iterable[list[Task]]:
         if n_tasks[title] > 1:
             groups.setdefault((_around(task), title), []).append(task)
     return groups.values()
+
+
+def _done_by_number(tasks: Sequence[Task]) -> Iterator[tuple[Task, Task]]:
+    """Open tasks whose number and first words one below ``Completed`` has, with that."""
+    done = {
+        name: task
+        for task in tasks
+        if task.state is TaskState.DONE and _COMPLETED.fullmatch(task.section)
+        if (name := _number_and_words(task)) is not None
+    }
+    for task in tasks if done else ():
+        first = done.get(_number_and_words(task))
+        if first is not None and task.state in UNFINISHED:
+            yield task, first
+
+
+def _number_and_words(task: Task) -> tuple[str, ...] | None:
+    """``("1", "fix the")`` of ``#1 Fix the parser``."""
+    found = _NUMBERED.match(normalise_title(task.title))
+    return None if found is None else found.groups()
 
 
 def _around(task: Task) -> str:

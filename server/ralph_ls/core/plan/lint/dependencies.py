@@ -36,7 +36,7 @@ from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.dialect import find_dialect
 from ralph_ls.core.plan.parse.task_body import BodyLine, TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
-from ralph_ls.core.plan.queries import parts_in
+from ralph_ls.core.plan.queries import is_part_by_number, parts_in
 
 
 class HasTitle(Protocol):
@@ -104,7 +104,8 @@ def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple
     is_nested_first = find_dialect(text).has_subtasks_first
     for whole, part in parts_in(tasks):
         is_open = whole.state in UNFINISHED and part.state in UNFINISHED and not part.optional
-        if is_open and (part.parent is None or is_nested_first):
+        is_nested = part.parent is not None and not is_part_by_number(whole, part)
+        if is_open and (is_nested_first or not is_nested):
             needs.setdefault(whole.id, {})[part.id] = part
     for one in read_dependencies(tasks, TaskBodies(tasks, text)):
         if (

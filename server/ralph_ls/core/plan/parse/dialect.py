@@ -45,7 +45,7 @@ def find_dialect(text: str) -> MarkdownDialect:
     if is_kiro:
         found = KIRO
     else:
-        is_spec_kit = "] T0" in text and _NUMBERED_BOX.search(text) is not None
+        is_spec_kit = ("] T0" in text or "[T0" in text) and _NUMBERED_BOX.search(text) is not None
         found = SPEC_KIT if is_spec_kit else PLAIN
     marks = find_marks_of_boxes(text)
     return replace(found, marks=(*found.marks, *marks)) if marks else found
@@ -53,7 +53,7 @@ def find_dialect(text: str) -> MarkdownDialect:
 
 _SHOWN = 1 << 16
 """A tool's marks are in the first characters of a plan, if anywhere."""
-_NUMBERED_BOX = re.compile(r"^- \[[ xX]\] T0[0-9]{2}\b", re.MULTILINE)
+_NUMBERED_BOX = re.compile(r"^- \[[ xX]\] \[?T0[0-9]{2}\b", re.MULTILINE)
 _REFERENCES = re.compile(
     r"^[ \t]+- _[^\W\d_][^\n_:\uff1a]{1,30}[:\uff1a][ \t]*[0-9]+(?:\.[0-9]+)?[,\u3001_]",
     re.MULTILINE,

@@ -176,14 +176,22 @@ def strip_comments(text: str) -> str:
 
 
 def strip_bold(text: str) -> str:
-    """Remove the bold marks around words, also where they begin before a box; other stars stay."""
+    """Remove the bold marks around words, also where they begin before a box; other stars stay.
+
+    So do those in code: `` `src/**` ``.
+    """
     if text.count("**") == 1:
         return _BOLD_END.sub("", text)
-    return _BOLD.sub(r"\1", text) if "**" in text else text
+    return _CODE_OR_BOLD.sub(_without_bold, text) if "**" in text else text
+
+
+def _without_bold(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else found[1]
 
 
 _MARKS = str.maketrans("", "", "*`~")
 _BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
+_CODE_OR_BOLD = re.compile(rf"`[^`]*`|{_BOLD.pattern}")
 _BOLD_END = re.compile(r"(?<=\S)\*\*(?=[:.,]?(?:\s|\Z))")
 _TAG = re.compile(r"(?:\*\*)?\[([^\[\]]+)\](?:\*\*)?(?!\():?\s*")
 _ROUND_TAG = re.compile(
@@ -196,7 +204,7 @@ _NUMBERED = r"T\d{3,4}[a-z]?(?![\w-])"
 """As spec-kit numbers its tasks: ``T001``, with nothing between it and the title."""
 _EXPLICIT_ID = re.compile(
     rf"(?:\*\*({_ID}|{_NUMBERED})(?:\*\*:?|:\*\*)|({_ID}(?::|\Z|(?=\s+[\u2013\u2014-]\s))|{_NUMBERED}:?)"
-    rf"|\*\*({_ID}|{_NUMBERED}):(?=\s))\s*(?:[-\u2013\u2014]\s+)?"
+    rf"|\*\*({_ID}|{_NUMBERED}):(?=\s)|\[({_NUMBERED})\](?=\s))\s*(?:[-\u2013\u2014]\s+)?"
 )
 _ONLY_ID = re.compile(rf"{_ID}|{_NUMBERED}")
 _STRUCK_THEN = " .-\u2013\u2014:✅✓✔☑\ufe0f"
@@ -246,10 +254,15 @@ OPTIONAL_WORDS = (
     r"optional|可选|选做|任意|선택|optionnel|facultatif|opcional|опционально|необязательно"
     r"|необов'язково|opcjonalne|opcjonalnie|optioneel|facoltativo|opzionale|opsional"
     r"|isteğe bağlı|tùy chọn"  # noqa: RUF001
+    r"|deferred|postponed|later|nice to have|nice-to-have|stretch|stretch goal|post-mvp|延期|推迟|暂缓"
+    r"|以后|後で|나중에|보류|später|zurückgestellt|plus tard|reporté|más adelante|aplazado|mais tarde"
+    r"|adiado|позже|отложено|później|odłożone|uitgesteld|più tardi|rimandato|nanti|ditunda|sonra"
+    r"|ertelendi|để sau|пізніше|відкладено"
 )
 """What makes a task optional in brackets at either end of its title, as a pattern."""
 _OPTIONAL = re.compile(
-    rf"\A[^\w(]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[^\w(]*)?\((?:{OPTIONAL_WORDS})\)|\((?:{OPTIONAL_WORDS})\)[^\w(]*\Z",
+    rf"\A[^\w(]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[^\w(]*)?\((?:{OPTIONAL_WORDS})\)"
+    rf"|\((?:{OPTIONAL_WORDS})(?:\s*[:;,\u2013\u2014-][^()]*)?\)[^\w(]*\Z",
     re.IGNORECASE,
 )
 _NO_FINDINGS = re.compile(
@@ -386,11 +399,11 @@ def _read_reason(tag: str) -> str | None:
 
 
 def _split_explicit_id(text: str) -> tuple[str | None, str]:
-    """Split ``**US-001**``, ``US-001:``, ``T001`` or that of ``**US-001: title**`` off the text."""
+    """Split ``**US-001**``, ``US-001:``, ``T001``, ``[T001]`` or that of ``**US-001: title**`` off."""
     found = _EXPLICIT_ID.match(text)
     if found is None:
         return None, text
     rest = text[found.end() :]
     if found[3] is not None:
         return found[3], "**" + rest
-    return found[1] or found[2].removesuffix(":"), rest
+    return found[1] or found[4] or found[2].removesuffix(":"), rest

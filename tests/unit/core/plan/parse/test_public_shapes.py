@@ -397,7 +397,18 @@ def test_findings_and_lists_beside_changes_are_reported() -> None:
     assert {one.cause: one.lines for one in beside.guesses}[GuessCause.UNREAD_LINES] == (3,)
 
 
-@pytest.mark.parametrize("title", ["a (optional)", "(Optional) a", "**(可选)** a", "a (optional)."])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "a (optional)",
+        "(Optional) a",
+        "**(可选)** a",
+        "a (optional).",
+        "a (Deferred - needs a key)",
+        "a (optional: if time)",
+        "a (später)",
+    ],
+)
 def test_a_title_may_say_that_it_is_optional(title: str) -> None:
     (task,) = plan_of(f"- [ ] {title}").tasks
     assert task.optional

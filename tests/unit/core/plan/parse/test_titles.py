@@ -29,6 +29,7 @@ from tests.unit.core.plan.plan_assertions import problems_of, shown
         ("US-001", TitleParts(title="US-001", explicit_id="US-001")),
         ("T001 [P] [US1] Fix", TitleParts(title="[P] [US1] Fix", explicit_id="T001")),
         ("T001: Fix", TitleParts(title="Fix", explicit_id="T001")),
+        ("[T001] [US1] Fix", TitleParts(title="[US1] Fix", explicit_id="T001")),
         ("**T001** Fix", TitleParts(title="Fix", explicit_id="T001")),
         ("T001 - Fix", TitleParts(title="Fix", explicit_id="T001")),
         ("T001", TitleParts(title="T001", explicit_id="T001")),
@@ -85,6 +86,7 @@ def test_comments_are_cut_but_not_from_code(text: str, expected: str) -> None:
 
 def test_only_closed_bold_marks_go() -> None:
     assert strip_bold("**a b** c** d") == "a b c** d"
+    assert strip_bold("keep `a/**` and `b/**`, **all**") == "keep `a/**` and `b/**`, all"
 
 
 def test_the_id_is_that_of_the_words() -> None:
