@@ -207,7 +207,7 @@ class GuessCause(Enum):
     UNREAD_BOXES = auto()
     """Lines begin with a box, and are no items of a list."""
     CODE = auto()
-    """Open boxes are below a heading in a code block, which may be meant to be a part of the plan."""
+    """Open boxes are below a heading in a code block, which may be a part of the plan."""
     PROSE = auto()
     """Numbered lines, lines with a state and boxes are read as prose."""
     TABLE = auto()

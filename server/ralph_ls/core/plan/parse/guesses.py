@@ -75,7 +75,9 @@ def find_guesses(placed: Sequence[PlacedBlock], context: PlanContext) -> tuple[P
         for one in _unread_in(reading, work)
     ]
     listed = {one.section for one in unread if one.cause not in _SIDE}
-    headings = list(_unread_headings(placed, listed, work, has_lines=bool(unread)))
+    if not (unread or work.occupied):
+        unread = list(_bare_lines(placed))
+    headings = list(_unread_headings(placed, listed, work))
     found[GuessCause.UNREAD_HEADINGS] = [(line, section.title) for line, section in headings]
     reported = {section for _, section in headings}
     of_work = {(one.cause, one.section.title) for one in unread if _is_of_work(one.section)}
@@ -352,8 +354,6 @@ def _unread_headings(
     placed: Sequence[PlacedBlock],
     listed: Collection[HeadingSection],
     work: _Work,
-    *,
-    has_lines: bool,
 ) -> Iterator[PlacedSection]:
     """The headings that are named like tasks or steps, are none, and have none below them.
 
@@ -376,11 +376,27 @@ def _unread_headings(
     unread += _unread_chapters(placed, occupied, work)
     unread += _prose_between_tasks(placed, work)
     unread += _parts_before_tasks(placed, work)
-    if not (unread or has_lines or work.occupied):
+    if not (unread or work.occupied):
         unread += _numbered_chapters(placed)
     yield from sorted(
         {section: (line, section) for line, section in unread}.values(), key=itemgetter(0)
     )
+
+
+def _bare_lines(placed: Sequence[PlacedBlock]) -> Iterator[_Unread]:
+    """The lines of a file that is nothing but short paragraphs of one line, without a heading."""
+    if any(reading.block.level or reading.block.items for reading, _, _ in placed):
+        return
+    for reading, first, _ in placed:
+        lines = [line for _, line in lines_of(reading.block.text)]
+        paragraphs = [(n, line) for n, line in enumerate(lines) if line.strip()]
+        are_apart = all(after[0] > before[0] + 1 for before, after in pairwise(paragraphs))
+        if are_apart and len(paragraphs) > 1 and max(len(one) for _, one in paragraphs) < _SHORT:
+            section = reading.block.leave[-1]
+            yield from (_Unread(GuessCause.UNREAD_LINES, first + n, section) for n, _ in paragraphs)
+
+
+_SHORT = 100
 
 
 class _Unread(NamedTuple):

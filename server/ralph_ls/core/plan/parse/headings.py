@@ -553,6 +553,8 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         kind = SectionKind.PLAIN
     if kind is SectionKind.PLAIN and priority is not None:
         kind = SectionKind.TASKS
+    if CRITERIA.fullmatch(words) is not None and RECURRING.search(title) is not None:
+        kind = SectionKind.NOTES
     bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS).lower()
     return _TitleWords(
         kind,

@@ -50,7 +50,7 @@ from ralph_ls.core.plan.parse.legend import find_legend
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
 from ralph_ls.core.plan.parse.section_words import COUNTED
-from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
+from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext, is_in_step
 from ralph_ls.protocol.task_words import TaskState
 
 if TYPE_CHECKING:
@@ -383,7 +383,8 @@ def _show_all(
     tally = _tally_of(readings)
     n_aside = 0 if known.has_box else known.totals.aside
     if tally.total() == n_aside and any(block.planned for block in blocks):
-        context = context._replace(has_planned_rows=True)
+        is_divided = any(is_in_step(row.section) for block in blocks for row in block.planned)
+        context = context._replace(has_planned_rows=True, has_rows_in_steps=is_divided)
         readings = [block.read_in(context) for block in blocks]
         tally = _tally_of(readings)
     lengths = [len(block.text) for block in blocks]

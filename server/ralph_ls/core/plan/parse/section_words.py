@@ -15,7 +15,8 @@ def _names(*words: str) -> frozenset[str]:
 FINDINGS = _names(
     "missing|incomplete|missing features|what's missing|what is missing|missing pieces",
     "not implemented|빠진 것|빠진 기능|부족한 것|없는 것|缺失功能|缺少的功能|不足している機能",
-    "未实现",
+    "未实现|what does not exist|what doesn't exist|does not exist|doesn't exist|what is not there",
+    "lo que no existe|ce qui n'existe pas|was nicht existiert|o que não existe|чего нет|不存在",
 )
 """What an analysis finds; elsewhere it holds tasks."""
 
@@ -36,6 +37,7 @@ TASKS = FINDINGS | _names(
     "upcoming|upcoming tasks|work items|core tasks|development tasks|follow up tasks",
     "followup tasks|immediate tasks|key tasks|main tasks|priority tasks|technical tasks",
     "后续优先级|后续计划|后续任务列表|任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|未完成功能|未完成任务|未完成的任务|待实现",
+    "实施清单|实现清单|开发清单|执行清单|工作清单|實施清單|実装チェックリスト|実装リスト",
     "下一步|实施任务|进行中|任務|下次工作|下次任务|下一步工作|下一步计划|后续工作|后续任务|接下来",
     "タスク|タスク一覧|やること|未完了|未着手|次のステップ|残タスク|残作業|進行中",
     "할 일|작업|작업 목록|남은 작업|다음 단계|진행 중|진행 중인 작업|예정된 작업",
@@ -183,7 +185,8 @@ PROSE = _names(
 CRITERIA = re.compile(
     r"(?:acceptance|success|completion|exit|entry|entrance|验收|成功)"
     r" ?(?:criteria|checks?|tests?|标准)\b.*"
-    r"|(?:[\w'.-]+ ){1,3}(?:acceptance|success|completion|exit|entry|entrance) criteria\b.*|.*(?:完成|验收)标准"
+    r"|(?:[\w'.-]+ ){1,3}(?:acceptance|success|completion|exit|entry|entrance) criteria\b.*"
+    r"|.*(?:完成|验收)标准"
     r"|check ?list (?:for|before|after|zu[mr]?|für|pour|avant|para|перехода|перед|для|do|voor) .*"
     r"|definition of done\b.*"
     r"|(?:[\w'-]+ ){0,2}(?:migration|security|quality|completion|rollout|cutover|go live|mainnet"
@@ -284,7 +287,7 @@ RECURRING = re.compile(
     r"|(?:für|nach|vor|bei) jede[rsmn]? (?:aufgabe|phase|iteration|commit|schritt|sitzung)"
     r"|(?:pour|après|avant) chaque (?:tâche|phase|itération|commit|étape|session)"
     r"|(?:para|por|después de|antes de|após|depois de) cada (?:tare[af]|fase|iteraci|itera|commit)"
-    r"|(?:для|после|перед) кажд\w+ (?:задач|этап|фаз|итерац|коммит|шаг)"
+    r"|(?:для|после|перед|к) кажд\w+ (?:задач|этап|фаз|итерац|коммит|шаг)"
     r"|(?:dla|po|przed) każd\w+ (?:zadani|faz|etap|iteracj|commi|krok)"
     r"|(?:voor|na|bij) elke? (?:taak|fase|iteratie|commit|stap|sessie)"
     r"|(?:per|dopo|prima di) ogni (?:attività|compito|fase|iterazione|commit|passo)"
@@ -384,6 +387,8 @@ GROUPS = _names(
     "what works|what's working",
     "already implemented|already done|already in place|already built|implemented|working",
     "in place|已实现|已有功能|实现済み|구현된 것|déjà implémenté|ya implementado|já implementado",
+    "what exists|what already exists|exists|already exists|lo que existe|lo que ya existe",
+    "ce qui existe|was existiert|o que existe|o que já existe|что есть|co istnieje|wat er is",
     "bereits umgesetzt|bereits vorhanden|уже реализовано|już zrobione|al gebouwd",
 )
 """Whole headings that are the state of a group, and so no task: ``✅ Already implemented``."""
@@ -440,7 +445,7 @@ RULES = re.compile(
 OPEN_WORK = re.compile(
     r"what(?:'s| is)? (?:remains?|remaining|left|next|missing)(?: to (?:do|be done))?"
     r"|(?:still|left|remaining|things) (?:left )?to (?:do|be done)|to be done|not done yet"
-    r"|(?:remaining|outstanding|unfinished|upcoming|unimplemented)(?: [^\W\d_][\w'-]*){1,3}"
+    r"|(?:remaining|outstanding|unfinished|upcoming|unimplemented|planned)(?: [^\W\d_][\w'-]*){1,3}"
 )
 """Whole headings that say that what is below is still to do."""
 
@@ -480,6 +485,7 @@ STEP_SECTIONS = EXECUTION | _names(
     "phases of execution|execution phases|phases of implementation|phases of development",
     "development phases|project phases|delivery phases|build phases|rollout phases",
     "migration phases|development stages|execution stages|delivery plan|rollout plan|build order",
+    "work sequence|sequence of work|work order|development sequence|execution sequence",
     "build plan|build steps|build sequence|rollout steps|delivery steps|development steps",
     "action plan|development plan|execution order|execution plan|fix plan|implementation order",
     "implementation phases|implementation plan|implementation roadmap|implementation sequence",
@@ -629,7 +635,8 @@ TITLE_COLUMNS = _names(
     "tugas|fitur|nama|judul|завдання|задача|назва|функція|вимога|крок|elemento|nome|passaggio",
 )
 PART_COLUMNS = _names(
-    "stage|phase|milestone|module|component|阶段|模块|里程碑|ステップ|フェーズ|단계|etapa|fase|hito",
+    "stage|phase|milestone|module|component|slice|increment|work package|阶段",
+    "模块|里程碑|ステップ|フェーズ|단계|etapa|fase|hito",
     "этап|фаза|модуль|etap|faza|moduł|onderdeel|phasen|meilenstein|étape|jalon|tahap|modul|aşama",
     "giai đoạn|mô đun|етап|fasi|modulo|módulo|marco|フェーズ名|マイルストーン|마일스톤",
 )

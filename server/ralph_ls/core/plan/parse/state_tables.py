@@ -17,7 +17,7 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
     "English": {
         _DONE: "complete|completed|done|finished|implemented|closed|merged|shipped|resolved"
         "|deployed|released|yes|realised|realized|accomplished|concluded|fixed|landed|delivered"
-        "|published",
+        "|published|ok|okay",
         _BEGUN: "in progress|active|underway|wip|started|mostly|almost|nearly|ongoing|partial"
         "|partially|doing|in development|in review|under review|begun|being done"
         "|being implemented|being worked on|in the works|work in progress|working on|half done"

@@ -349,7 +349,8 @@ _TICKED = re.compile(r"\[[xX]\]")
 _OPEN_BOX = re.compile(r"[\s*_`]*\[ ?\][\s*_`]*")
 _CLOSING = re.compile(
     rf"\s*(?:[(\[（【]([^()\[\]（）【】]+)[)\]）】]"  # noqa: RUF001
-    rf"|(?: --? | [\u2013\u2014|] ?|\u2014|:\s|：)\s*([^:：\u2013\u2014|()（）]+)"  # noqa: RUF001
+    rf"|(?: --? | -(?=(?i:ok|done)\b)| [\u2013\u2014|] ?|\u2014|:\s|：)"  # noqa: RUF001
+    rf"\s*([^:：\u2013\u2014|()（）]+)"  # noqa: RUF001
     rf"|((?:{_SIGN.pattern}\s*)+))[\s*_.!]*\Z"
 )
 _BEFORE_NOTE = re.compile(r"(?:\s--?\s|\s?[\u2013\u2014]\s?)\s*([^:()\u2013\u2014-]+)\Z")

@@ -33,11 +33,13 @@ from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
 from ralph_ls.core.plan.parse.headings import (
     NO_TASKS,
+    HeadingClass,
     HeadingSection,
     SectionKind,
     heading_label,
     is_prose_label,
     names_change,
+    with_parents,
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task, field_label
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
@@ -103,6 +105,8 @@ class PlanContext(NamedTuple):
     """Parts of the work of which few have numbered lists, so that these describe them."""
     has_planned_rows: bool = False
     """Nothing is a task but rows of tables of work, which have no states."""
+    has_rows_in_steps: bool = False
+    """Some of these are in parts of the work, so that other tables are overviews of these."""
     is_flat: bool = False
     """It has no heading, or nothing but lists below them, so that it is one list."""
 
@@ -288,11 +292,17 @@ def _is_about_task(item: PlanItemDraft, context: PlanContext) -> bool:
     return bool(context.labels) and heading_label(item.text) in context.labels
 
 
+def is_in_step(section: HeadingSection) -> bool:
+    """Whether a section is a part of the work, such as ``Phase 1``, or in one."""
+    return any(one.name is HeadingClass.STEP for one in with_parents(section))
+
+
 def _may_be_row(row: PlanItemDraft, context: PlanContext) -> bool:
     if row.section.kind in NO_TASKS:
         return False
     if row.is_planned:
-        return context.has_planned_rows
+        is_apart = context.has_rows_in_steps and not is_in_step(row.section)
+        return context.has_planned_rows and not is_apart
     return not context.has_box and not context.has_headings
 
 

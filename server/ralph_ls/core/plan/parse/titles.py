@@ -124,12 +124,12 @@ def is_no_task(text: str) -> bool:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text as a whole says that there is no task: ``None yet``, ``(empty: see …)``.
+    """Whether a text as a whole says that there is no task: ``None yet``, ``(empty: …)``, ``...``.
 
     Only in brackets may a remark follow: ``No open ports in the firewall`` is a task.
     """
     bare = text.strip(_EDGES).rstrip(_STOPS).lower()
-    if bare in PLACEHOLDERS or _NO_WORK.fullmatch(bare) is not None:
+    if _DOTS.fullmatch(text.strip()) or bare in PLACEHOLDERS or _NO_WORK.fullmatch(bare):
         return True
     outside = text.strip("_* \t")
     if not (outside.startswith("(") and outside.rstrip(".").endswith(")")):
@@ -235,6 +235,7 @@ _OPENING_BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _REFERENCE = re.compile(
     r"(?:\d|v\d|#\d|(?:note|info|tip|warning|caution|important|example|fyi|nb)\b)", re.IGNORECASE
 )
+_DOTS = re.compile(r"\.{2,}|\u2026+")
 _EDGES = "_*()[]. \t"
 _STOPS = "!.\u3002"
 _NOW = (
@@ -254,10 +255,10 @@ OPTIONAL_WORDS = (
     r"optional|可选|选做|任意|선택|optionnel|facultatif|opcional|опционально|необязательно"
     r"|необов'язково|opcjonalne|opcjonalnie|optioneel|facoltativo|opzionale|opsional"
     r"|isteğe bağlı|tùy chọn"  # noqa: RUF001
-    r"|deferred|postponed|later|nice to have|nice-to-have|stretch|stretch goal|post-mvp|延期|推迟|暂缓"
-    r"|以后|後で|나중에|보류|später|zurückgestellt|plus tard|reporté|más adelante|aplazado|mais tarde"
-    r"|adiado|позже|отложено|później|odłożone|uitgesteld|più tardi|rimandato|nanti|ditunda|sonra"
-    r"|ertelendi|để sau|пізніше|відкладено"
+    r"|deferred|postponed|later|nice to have|nice-to-have|stretch|stretch goal|post-mvp"
+    r"|延期|推迟|暂缓|以后|後で|나중에|보류|später|zurückgestellt|plus tard|reporté"
+    r"|más adelante|aplazado|mais tarde|adiado|позже|отложено|później|odłożone|uitgesteld"
+    r"|più tardi|rimandato|nanti|ditunda|sonra|ertelendi|để sau|пізніше|відкладено"
 )
 """What makes a task optional in brackets at either end of its title, as a pattern."""
 _OPTIONAL = re.compile(
@@ -399,7 +400,7 @@ def _read_reason(tag: str) -> str | None:
 
 
 def _split_explicit_id(text: str) -> tuple[str | None, str]:
-    """Split ``**US-001**``, ``US-001:``, ``T001``, ``[T001]`` or that of ``**US-001: title**`` off."""
+    """Split ``**US-001**``, ``US-001:``, ``[T001]`` or that of ``**US-001: title**`` off."""
     found = _EXPLICIT_ID.match(text)
     if found is None:
         return None, text

@@ -63,6 +63,12 @@ class TestDuplicates:
         assert (one.place.line, one.related[0].place.line) == (0, 2)
         assert "is already done, on line 3" in one.message
 
+    def test_one_with_the_number_and_the_words_of_a_finished_one_is_reported(self) -> None:
+        lines = ("## P0", "- [ ] 1. Parse the plan whole", "- [ ] 2. Lex", "## Completed")
+        (one,) = remarks(*lines, "- [x] #1 Parse the plan - in May", "- [x] #3 Lex", "- [x] Oil")
+        assert (one.place.line, one.related[0].place.line) == (1, 4)
+        assert one.message.startswith("“1. Parse the plan whole” is already done, on line 5")
+
     def test_each_of_several_is_reported(self) -> None:
         assert [line for line, _, _ in found(*[f"- [ ] {LONG}"] * 4)] == [1, 2, 3]
 

@@ -381,10 +381,65 @@ def test_states_in_front_and_behind() -> None:
         pytest.param(
             ("## Found", "- old", "## Phases of execution", "1. Saw"), ["todo Saw"], id="phases-of"
         ),
+        pytest.param(
+            ("# Roof", "## Work sequence", "1. Saw"), ["todo Saw"], id="work-sequence"
+        ),
+        pytest.param(
+            ("# TODO", "# 一、Beam", "## 实施清单", "1. Saw"), ["todo Saw"], id="checklist-of-work"
+        ),
+        pytest.param(
+            ("## Planned integrations", "### 1. Gutter", "- deep", "## Helping", "1. Fork it"),
+            ["todo 1. Gutter"],
+            id="planned-things",
+        ),
+        pytest.param(
+            ("## State", "### What exists ✅", "- a", "### What does NOT exist ❌", "- b",
+             "## Checklist", "- [x] Saw"),
+            ["done Saw"],
+            id="an-inventory",
+        ),
+        pytest.param(
+            ("1. Saw -ok", "2. Nail - OK", "3. Oil (done)", "4. Wax"),
+            ["done Saw", "done Nail", "done Oil", "todo Wax"],
+            id="ok-is-done",
+        ),
+        pytest.param(
+            ("### Phase 1: Saw", "Text.", "## v0.1 exit criteria", "- [ ] It holds"),
+            ["todo Phase 1: Saw", "todo It holds"],
+            id="criteria-of-a-version",
+        ),
+        pytest.param(
+            ("## Definition of done (each task)", "- [ ] It holds", "## T0.1: Saw", "Text."),
+            ["todo T0.1: Saw"],
+            id="criteria-of-each-task",
+        ),
+        pytest.param(("- [ ] Saw", "- [ ] ...", "- [ ] …"), ["todo Saw"], id="dots-to-fill-in"),
+        pytest.param(
+            ("## Overview", "| Phase | Name |", "|---|---|", "| 0 | Base |", "| 1 | Roof |",
+             "## Phase 0: Base", "### Tasks", "| # | Task |", "|---|---|", "| 0.1 | Saw |",
+             "| 0.2 | Nail |", "### Acceptance criteria", "- [ ] It holds",
+             "## Risks", "| Risk | Phase |", "|---|---|", "| Rain | 1 |",
+             "| Snow | 1 |"),
+            ["todo Saw", "todo Nail", "todo It holds"],
+            id="an-overview-of-phases-with-tables",
+        ),
     ],
 )  # fmt: skip
 def test_what_people_call_things(lines: tuple[str, ...], expected: list[str]) -> None:
     assert shown(*lines) == expected
+
+
+def test_lines_in_no_list_are_reported_where_they_are_all_that_there_is() -> None:
+    parsed = parse_markdown("Favicon\n\nrecycling symbols\n\ncheck mark\n")
+    assert [(one.cause, one.lines) for one in parsed.guesses] == [
+        (GuessCause.UNREAD_LINES, (0, 2, 4))
+    ]
+    for prose in (
+        "One line alone\n",
+        "A paragraph of\ntwo lines.\n\nAnd one.\n",
+        "# A\n\nb\n\nc\n",
+    ):
+        assert parse_markdown(prose).guesses == ()
 
 
 def test_findings_and_lists_beside_changes_are_reported() -> None:

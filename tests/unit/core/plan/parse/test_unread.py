@@ -23,6 +23,11 @@ def unread_in(*lines: str) -> list[tuple[GuessCause, tuple[int, ...]]]:
     return [(one.cause, one.lines) for one in guesses if one.cause in wanted]
 
 
+def test_numbered_chapters_are_reported_with_their_lists_where_nothing_is_read() -> None:
+    lines = ("# Roof", "## 1. Beam", "Text.", "## 2. Tiles", "- slate", "- clay")
+    assert unread_in(*lines) == [(HEADINGS, (1, 3)), (LINES, (4, 5))]
+
+
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [

@@ -19,6 +19,7 @@ from ralph_ls.core.plan.formats.org.operations import (
     with_task_of,
 )
 from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
+from ralph_ls.core.plan.lint.remarks import CheckCode
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState
@@ -294,9 +295,10 @@ def test_beside_open_tasks_only_their_neighbours_are_reported() -> None:
 def test_lists_without_boxes_are_reported_where_nothing_is_a_task() -> None:
     text = "- Spout\n  1. solder it\n* Notes\n- Buy tea\n#+begin_example\n- x\n#+end_example\n"
     (remark,) = check_text(text)
-    assert (remark.code, remark.message) == (
-        "lines-not-read", "2 lines without a box are not read; write each that is a task as: - [ ] …"
-    )  # fmt: skip
+    assert remark.code is CheckCode.LINES_NOT_READ
+    assert remark.message == (
+        "2 lines without a box are not read; write each that is a task as: - [ ] …"
+    )
     edit = quick_fix_edit(remark, text)
     assert edit is not None
     assert titles(edit.apply(text)) == {"Spout": "todo", "solder it": "todo"}
