@@ -30,6 +30,7 @@ from ralph_ls.core.plan.parse.headings import (
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import begins_like_box, find_marks, lines_of
 from ralph_ls.core.plan.parse.non_list_items import (
+    EMPTY_CELLS,
     TableColumns,
     cells_of,
     has_tag,
@@ -422,17 +423,24 @@ def _unread_in(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
         if cause is not None:
             reported.add(item)
             yield _Unread(cause, item.line, item.section)
-    section = reading.block.leave[-1]
+    section, read = reading.block.leave[-1], {row.line for row in reading.guessable()}
+    lines = {*_rows_not_read(reading.block.text, section, work, has_rows=bool(read))}
+    yield from (_Unread(GuessCause.UNREAD_ROWS, n, section) for n in sorted(lines - read))
+
+
+def _rows_not_read(
+    text: str, section: HeadingSection, work: _Work, *, has_rows: bool
+) -> Iterator[int]:
+    """The lines of the rows that may be tasks, read or not; ``has_rows`` if tasks are near."""
     is_step = section.name is not None and section.kind is SectionKind.PLAIN
     is_step = is_step and section not in work.occupied
     is_step = is_step or section.lists_steps
-    lines: Iterator[int] = iter(())
     if section.kind is SectionKind.TASKS or is_step or work.may_be_in(section):
-        lines = _rows_without_state(reading.block.text)
+        yield from _rows_without_state(text)
     elif not (work.has_headings or _is_prose(section) or section.optional):
-        lines = _rows_of_parts(reading.block.text)
-    read = {row.line for row in reading.guessable()}
-    yield from (_Unread(GuessCause.UNREAD_ROWS, n, section) for n in lines if n not in read)
+        yield from _rows_of_parts(text, named=not work.context.has_planned_rows)
+    if not _is_prose(section) and (work.is_idle or has_rows):
+        yield from _rows_with_unknown_states(text)
 
 
 def _unread_outside_lists(reading: BlockReading, work: _Work) -> Iterator[_Unread]:
@@ -591,9 +599,24 @@ def _rows_without_state(text: str) -> Iterator[int]:
             yield number
 
 
-def _rows_of_parts(text: str) -> Iterator[int]:
-    """The same of tables that number the parts of the work: ``| Phase | What |``."""
+def _rows_with_unknown_states(text: str) -> Iterator[int]:
+    """The rows whose word for a state is not known, in tables with a column for states."""
+    rows = [(n, line, columns) for n, line, columns in _rows_in_tables(text) if columns.state]
+    for number, line, columns in rows:
+        cells = [line[slice(*cell)].strip() for cell in cells_of(line)]
+        state = cells[columns.state] if columns.state < len(cells) else ""
+        if state not in EMPTY_CELLS and read_state(state) is None:
+            yield number
+
+
+def _rows_of_parts(text: str, *, named: bool) -> Iterator[int]:
+    """The same of tables that number the parts of the work: ``| Phase | What |``.
+
+    Not only ``named`` ones: also those with a title.
+    """
     for number, line, columns in _rows_in_tables(text):
+        if not named and columns.title is not None and columns.state is None:
+            yield number
         if not columns.has_parts or columns.state is not None or columns.part is None:
             continue
         cells = [line[slice(*cell)].strip(" *_`").lower() for cell in cells_of(line)]
@@ -639,21 +662,28 @@ def _unread_chapters(
 
     Numbered ones beside numbered ones that say that they are done, or that hold tasks, except
     chapters of the document; those beside several that are tasks, with the same exception; several
-    that begin with an id such as ``A1``; in a plan without open tasks those of the first level; and
-    those directly in a section for tasks, or in one that may have work, which holds no other task.
+    that begin with an id such as ``A1``, or are in a task file without boxes; in a plan without
+    open tasks those of the first level; and those directly in a section for tasks, or in one that
+    may have work, which holds no other task.
     """
     read = Counter(section.parent for section in work.context.headings)
     free = list(_free_chapters(placed, occupied))
     finished, beside = _numbered_beside(placed, work)
-    with_id = [section for _, section in free if _ID.match(section.title) is not None]
+    alike = _several_alike([section for _, section in free], work)
     for line, section in free:
         is_next = section.level in finished or section.parent in beside
         is_next = is_next and _is_numbered(section)
         is_next = is_next or (_is_part(section) and read[section.parent] >= _SEVERAL)
-        has_id = section in with_id and len(with_id) > 1
         is_top = section.level == 1 and work.is_idle
-        if is_next or has_id or is_top or work.has_chapters(section.parent):
+        if is_next or section in alike or is_top or work.has_chapters(section.parent):
             yield line, section
+
+
+def _several_alike(sections: Sequence[HeadingSection], work: _Work) -> frozenset[HeadingSection]:
+    """The headings with an id, and those of a task file without boxes, where there are several."""
+    with_id = [one for one in sections if _ID.match(one.title) is not None]
+    of_file = [one for one in sections if one.in_task_file and not work.context.has_box]
+    return frozenset(one for some in (with_id, of_file) if len(some) > 1 for one in some)
 
 
 _SEVERAL = 2

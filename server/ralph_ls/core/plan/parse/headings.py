@@ -491,6 +491,10 @@ _FAR_THINGS = (
 )
 _SEVERAL = r"\w+(?<![ius])s"
 """Any things: ``integrations``, but no ``status``."""
+_SEVERAL_TO_DO = re.compile(
+    rf"\W*(?:\w+ (?:and|&) )?{_SEVERAL} \((?:to[ -]?dos?|open|pending)\)\s*\Z", re.IGNORECASE
+)
+"""A heading of things that are still to do: ``Bugs and features (todo)``."""
 _P_PREFIX = re.compile(r"\Ap[0-9] *(?::| [-\u2013\u2014] )")
 _P_NUMBER = re.compile(
     r"(?:\A\W*(?:[0-9.]+\W+)?|[(\[:|/,\u2013\u2014&+]\s*|\s{2}|\bpriority )p([0-9])\b"
@@ -552,6 +556,8 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         # It says how important the work is that the rest names, or names a task or a phase.
         kind = SectionKind.PLAIN
     if kind is SectionKind.PLAIN and priority is not None:
+        kind = SectionKind.TASKS
+    if kind is SectionKind.PLAIN and _SEVERAL_TO_DO.match(title) is not None:
         kind = SectionKind.TASKS
     if CRITERIA.fullmatch(words) is not None and RECURRING.search(title) is not None:
         kind = SectionKind.NOTES

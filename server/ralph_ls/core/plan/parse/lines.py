@@ -128,7 +128,11 @@ _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 _TAB = 4
 _MOST_MARKERS = 20
 _RULE_LENGTH = 3
-_MARKER = re.compile(r"\ufeff?[ \t]*([-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\Z)")
+_MARKER = re.compile(
+    r"\ufeff?[ \t]*([-*+](?=[ \t]|\Z)"
+    r"|[0-9]{1,9}[.)](?=[ \t]|\Z|[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]))[ \t]*"
+)
+"""In Chinese and the like a number needs no blank behind it: ``1.写解析器``."""
 _BARE_BOX = re.compile(r"\ufeff? ?\[([ xX~!/-]?)\][ \t]+(?=\S)")
 _LOOSE_FIRST = frozenset(">-*+•‣·\u2013\u20140123456789[(☐⬜◻🔲")
 _LOOSE_BOX = re.compile(

@@ -382,7 +382,9 @@ def _show_all(
     readings = [block.read_in(context) for block in blocks]
     tally = _tally_of(readings)
     n_aside = 0 if known.has_box else known.totals.aside
-    if tally.total() == n_aside and any(block.planned for block in blocks):
+    if any(block.planned for block in blocks) and (
+        tally.total() == n_aside or _are_beside_rows(readings)
+    ):
         is_divided = any(is_in_step(row.section) for block in blocks for row in block.planned)
         context = context._replace(has_planned_rows=True, has_rows_in_steps=is_divided)
         readings = [block.read_in(context) for block in blocks]
@@ -399,6 +401,18 @@ def _show_all(
         known=known,
     )
     return _show(source)
+
+
+def _are_beside_rows(readings: Sequence[BlockReading]) -> bool:
+    """Whether all tasks are headings beside more that have tables of work: a state of a group."""
+    rows = {row.section for reading in readings for row in reading.block.planned}
+    tasks = [row for reading in readings for row in reading.rows()]
+    headings = {row.section for row in tasks if row.kind is TaskKind.HEADING}
+    if len(headings) < len(tasks) or len(headings) >= len(rows) or headings & rows:
+        return False
+    return {(one.parent, one.level) for one in headings} <= {
+        (one.parent, one.level) for one in rows
+    }
 
 
 def _tally_of(readings: Iterable[BlockReading]) -> Counter[tuple[TaskState, bool]]:

@@ -226,7 +226,8 @@ def _text_of(texts: list[str], columns: TableColumns) -> str:
         title = detail or next((text for text in others if _width(text) >= _LONG_TITLE), longest)
     elif detail:
         title = f"{title}: {detail}"
-    given = next((text for text in texts if is_explicit_id(text.strip("*`"))), "").strip("*`")
+    before = texts if columns.title is None else texts[: columns.title + 1]
+    given = next((text for text in before if is_explicit_id(text.strip("*`"))), "").strip("*`")
     if title.strip("*`") == given:
         return given
     return f"{given}: {title}" if given else title

@@ -196,6 +196,10 @@ _LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
 _LABEL_BEFORE = re.compile(r"\*\*([^*:]{1,60})(?::\*\*|\*\*:)")
 """One with words behind it."""
 _NUMBERED_ROW = re.compile(r"\|?[ \t*`]*[A-Z]{0,3}-?[0-9]+(?:\.[0-9]+)*[a-z.)]?[ \t*`]*\|")
+_PART = re.compile(
+    r"\[(Overview|Types|Files|Functions|Classes|Dependencies|Testing|Implementation Order)\]\s*"
+)
+"""A heading of Cline's ``implementation_plan.md``."""
 _ANNOUNCING = (":", "：")  # noqa: RUF001
 
 
@@ -425,6 +429,10 @@ class _Scan:
         continues = self.paragraph_line == line.number - 1
         if continues and not self.frames and line.column >= CODE_INDENT:
             self._take_paragraph(line, continues=True)
+        elif first == "[" and not line.column and (part := _PART.fullmatch(line.stripped)):
+            self._close_items(line.column)
+            self._close_heading(self.last_line)
+            self._enter_section(level=2, title=part[1])
         elif first in _ITEM_FIRST and (marks := self._find_item(line, continues=continues)):
             self._take_item(line, marks)
         elif first == "#" and (level := heading_level(line.stripped)):

@@ -174,6 +174,9 @@ PROSE = _names(
     "alternatives envisagées|alternativas|alternativas consideradas|альтернативы|alternatywy",
     "rozważane alternatywy|alternatieven|overwogen alternatieven|alternative considerate",
     "değerlendirilen alternatifler|các phương án thay thế|alternatif",
+    "highlights|technical highlights|key highlights|project highlights|技术亮点|亮点|项目亮点",
+    "功能亮点|技术特色|技術亮點|ハイライト|하이라이트|technische highlights|points forts|destaques",
+    "aspectos destacados|ключевые особенности|najważniejsze cechy|hoogtepunten|punti di forza",
     "strengths|weaknesses|pros|cons|advantages|benefits|expected results|expected outcomes",
     "expected benefits|trade offs|tradeoffs|优势|劣势|优点|缺点|弱点|预期收益|预期效果|预期结果",
     "メリット|デメリット",
@@ -657,6 +660,9 @@ DETAIL_COLUMNS = _names(
 )
 """Titles where there is none of these, else what they are about."""
 STATE_COLUMNS = _names(
+    "current status|current state|当前状态|目前状态|现状|进展|完成情况|完成状态|当前进度",
+    "実装状況|現状|진행 상태|진행 상황|구현 상태|현재 상태|état actuel",
+    "estado actual|estado atual|текущий статус|поточний стан|stan obecny|huidige status|stato attuale",
     "status|state|done|done?|complete|completed|progress|状态|狀態|进度|状態|進捗|状況|상태|진행",
     "stand|zustand|état|statut|estado|situação",
     "статус|состояние|готово|прогресс|stan|postęp|gotowe|voortgang|toestand|gereed",

@@ -247,7 +247,7 @@ LOOSE_WORDS = frozenset({"fixed", "landed", "delivered", "published", "paused", 
 """Those that also describe a thing: behind a title with a capital, or with a version or the like."""  # noqa: E501
 
 STATUS_WORDS: Mapping[TaskState, str] = {
-    _DONE: "live|in production|passing|passed|종료|終了",
+    _DONE: "live|in production|passing|passed|pass|tech pass|accepted|signed off|종료|終了",
     _BEGUN: "进行|진행|в тесте|testing",
     _TODO: "tbd|tba|tbc|new|queued|scheduled|future|later|assigned|triage|triaged|someday|neu|später|plus tard"  # noqa: E501
     "|más tarde|mais tarde|позже|пізніше|później|più tardi|nanti|sonra|sau này"

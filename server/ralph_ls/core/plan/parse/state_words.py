@@ -43,10 +43,12 @@ def read_state(text: str) -> TaskState | None:
     ticked = _TICKED.search(text)
     if ticked is not None:
         return read_word(text[ticked.end() :]) or TaskState.DONE
-    state = read_word(text)
+    state, found = read_word(text), _ITEM_SIGN.search(text)
+    if state is TaskState.BLOCKED and found is not None and not _is_only_words(text):
+        # ``✅ 保留入口``: what is on hold in Japanese is kept in Chinese.
+        state = None if _STATE_OF_SIGN[found[1]] is TaskState.DONE else state
     if state is not None:
         return state
-    found = _ITEM_SIGN.search(text)
     if found is not None:
         return _STATE_OF_SIGN[found[1]]
     return TaskState.TODO if _OPEN_BOX.fullmatch(text) is not None else None

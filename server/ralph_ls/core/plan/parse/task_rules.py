@@ -289,7 +289,9 @@ def _is_about_task(item: PlanItemDraft, context: PlanContext) -> bool:
     """Whether an item without a box says something of a task, or is a line without a text."""
     if item.role is not ItemRole.ITEM or not item.text or describes_task(item.text):
         return True
-    return bool(context.labels) and heading_label(item.text) in context.labels
+    if not context.labels or item.kind is TaskKind.ROW:
+        return False
+    return heading_label(item.text) in context.labels
 
 
 def is_in_step(section: HeadingSection) -> bool:

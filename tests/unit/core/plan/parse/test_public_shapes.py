@@ -382,6 +382,34 @@ def test_states_in_front_and_behind() -> None:
             ("## Found", "- old", "## Phases of execution", "1. Saw"), ["todo Saw"], id="phases-of"
         ),
         pytest.param(
+            ("# Plan", "[Overview]", "A roof.", "[Files]", "- New files:", "  - a.js",
+             "[Implementation Order]", "1. Saw", "2. Nail"),
+            ["todo Saw", "todo Nail"],
+            id="parts-in-brackets",
+        ),
+        pytest.param(
+            ("# Plan", "## 🎯 Technical highlights", "- ✅ **Dry**: always"), [], id="highlights"
+        ),
+        pytest.param(
+            ("## Leaks and tiles (todo)", "- Saw", "- Nail"),
+            ["todo Saw", "todo Nail"],
+            id="things-to-do",
+        ),
+        pytest.param(("1.锯", "2.钉钉子", "- [ ] c"), ["todo c"], id="numbers-beside-a-box"),
+        pytest.param(("1.锯木", "2.钉钉", "1.5倍"), ["todo 锯木", "todo 钉钉"], id="no-blank"),
+        pytest.param(
+            ("| Gate | Status |", "|---|---|", "| G0 | TECH_PASS |", "| G1 | ✅ 保留入口和图标 |"),
+            ["done G0", "done G1"],
+            id="passed-and-kept",
+        ),
+        pytest.param(
+            ("### A-1. Beam", "| ID | Task | Note |", "|---|---|---|", "| A-1.1 | Saw | A-9 |",
+             "| A-1.2 | A-2 again | x |", "### A-2. Tiles — ✅ all done", "Text.",
+             "### A-3. Rain", "| ID | Task |", "|---|---|", "| A-3.1 | Oil |", "| A-3.2 | Wax |"),
+            ["todo Saw", "todo A-2 again", "done A-2. Tiles — all done", "todo Oil", "todo Wax"],
+            id="tables-beside-a-group-that-is-done",
+        ),
+        pytest.param(
             ("# Roof", "## Work sequence", "1. Saw"), ["todo Saw"], id="work-sequence"
         ),
         pytest.param(

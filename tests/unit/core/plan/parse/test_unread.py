@@ -23,6 +23,28 @@ def unread_in(*lines: str) -> list[tuple[GuessCause, tuple[int, ...]]]:
     return [(one.cause, one.lines) for one in guesses if one.cause in wanted]
 
 
+def test_rows_with_unknown_states_beside_others_are_reported() -> None:
+    lines = (
+        "# Roof",
+        "| Gate | Status |",
+        "|---|---|",
+        "| G0 | simmers gently until Tuesday |",
+        "| G1 | done |",
+    )
+    assert unread_in(*lines) == [(ROWS, (3,))]
+
+
+def test_rows_of_other_tables_are_reported_where_rows_are_the_tasks() -> None:
+    lines = ("## Nice to have", "| Item | Owner |", "|---|---|", "| Paint | me |", "| Oil | me |",
+             "## Critical", "| Item | Owner |", "|---|---|", "| Saw | me |")  # fmt: skip
+    assert unread_in(*lines) == [(ROWS, (8,))]
+
+
+def test_chapters_of_a_task_file_are_reported_beside_lists() -> None:
+    lines = ("# TODO", "## Beam", "Saw it.", "## Tiles", "- slate", "## Gutter", "Bend it.")
+    assert unread_in(*lines) == [(HEADINGS, (1, 5))]
+
+
 def test_numbered_chapters_are_reported_with_their_lists_where_nothing_is_read() -> None:
     lines = ("# Roof", "## 1. Beam", "Text.", "## 2. Tiles", "- slate", "- clay")
     assert unread_in(*lines) == [(HEADINGS, (1, 3)), (LINES, (4, 5))]
