@@ -282,6 +282,8 @@ class BlockTotals(NamedTuple):
     """Boxes in bullets directly below a heading that is named like a task or a step."""
     labelled: int = 0
     """Other boxes below a label for criteria of such a heading."""
+    filed: int = 0
+    """Boxes in sections for what is done."""
     other: int = 0
     """Paragraphs outside lists, numbered items, and sections with a name of no list."""
 
@@ -619,6 +621,7 @@ class PlanBlock:
             boxes=len(boxed),
             inner=len(inner),
             labelled=len(labelled),
+            filed=sum(item.section.kind is SectionKind.DONE for item in boxed),
             aside=sum(_is_aside(item.section) for item in boxed),
             open_aside=sum(_is_aside(item.section) for item in n_open),
         )
@@ -631,6 +634,7 @@ class PlanBlock:
         n_boxes = n_open + n_done
         self.totals = self.totals._replace(
             boxes=n_boxes,
+            filed=n_boxes if section.kind is SectionKind.DONE else 0,
             aside=n_boxes if _is_aside(section) else 0,
             open_aside=n_open if _is_aside(section) else 0,
         )

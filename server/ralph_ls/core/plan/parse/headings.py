@@ -31,6 +31,7 @@ from ralph_ls.core.plan.parse.section_words import (
     LATER,
     LEGENDS,
     MAYBE,
+    NEXT_STEPS,
     NOTES,
     NUMBERED,
     OPEN_WORK,
@@ -157,6 +158,8 @@ class HeadingSection:
     """True below ``Missing``, which says what is not there where headings are the tasks."""
     is_order: bool = False
     """True below ``Implementation order`` and the like, which repeats tasks that have boxes."""
+    is_next: bool = False
+    """True below ``Next steps``, which does so where the boxes are not only of what is done."""
     name: HeadingClass | None = None
     """What it is named like."""
     signs: SignTable | None = field(default=None, repr=False)
@@ -247,6 +250,7 @@ def open_section(
         in_task_file=name is not HeadingClass.TASK
         and (parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS)),
         is_finding=words.is_missing or (is_plain and parent.is_finding),
+        is_next=words.is_next,
         is_order=words.is_order or (parent.is_order and not is_below_title),
         signs=parent.signs,
         name=name,
@@ -456,6 +460,7 @@ class _TitleWords(NamedTuple):
     lists_steps: bool
     has_criteria: bool
     is_order: bool
+    is_next: bool
     name: HeadingClass | None
     is_work: bool
     """False for the state of a group, and for parts that are there."""
@@ -572,6 +577,7 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         words in STEP_SECTIONS,
         CRITERIA.fullmatch(words) is not None,
         ORDER.fullmatch(words) is not None,
+        NEXT_STEPS.fullmatch(words) is not None,
         name,
         words not in GROUPS and EXISTING.fullmatch(words) is None,
         words in BEGUN,

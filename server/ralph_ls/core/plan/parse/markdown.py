@@ -486,6 +486,7 @@ def _context_of(
         has_units=bool(classes & _NAMED),
         has_rows=not known.others.keys().isdisjoint(RowClass),
         has_only_bullets=has_only_bullets,
+        has_own_boxes=known.totals.boxes > known.totals.filed,
         introduction=_introduction(blocks) if classes & _TASKS else frozenset(),
         outlined=_outlined(blocks) if known.totals.stepped and not known.has_box else frozenset(),
         is_flat=not known.totals.headed or (has_only_bullets and not known.totals.boxes),

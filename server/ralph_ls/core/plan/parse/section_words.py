@@ -277,6 +277,16 @@ ORDER = re.compile(
 )
 """Whole headings of lists that put tasks in an order, where the plan has boxes for them."""
 
+NEXT_STEPS = re.compile(
+    r"(?:(?:immediate|recommended|suggested|proposed|possible) )?next (?:steps|actions)"
+    r"|immediate (?:actions|steps)"
+    r"|下一步(?:计划|行动|工作|建议)?|后续步骤|次のステップ|다음 단계|nächste schritte"
+    r"|prochaines étapes|próximos pasos|próximos passos|следующие шаги|дальнейшие шаги|następne kroki|kolejne kroki"
+    r"|volgende stappen|vervolgstappen|prossimi passi|sonraki adımlar|các bước tiếp theo"  # noqa: RUF001
+    r"|langkah (?:selanjutnya|berikutnya)|наступні кроки|подальші кроки"
+)
+"""Whole headings of lists that name the first of the tasks again, where the plan has boxes."""
+
 _UNITS_OF_WORK = (
     r"(?:(?:sub)?tasks?|stor(?:y|ies)|workstreams?|phases?|iterations?|loops?|sessions?|commits?"
     r"|steps?|prs?|pull requests?|changes?|milestones?|features?|tickets?|issues?|releases?)"
@@ -662,7 +672,8 @@ DETAIL_COLUMNS = _names(
 STATE_COLUMNS = _names(
     "current status|current state|当前状态|目前状态|现状|进展|完成情况|完成状态|当前进度",
     "実装状況|現状|진행 상태|진행 상황|구현 상태|현재 상태|état actuel",
-    "estado actual|estado atual|текущий статус|поточний стан|stan obecny|huidige status|stato attuale",
+    "estado actual|estado atual|текущий статус|поточний стан|stan obecny",
+    "huidige status|stato attuale",
     "status|state|done|done?|complete|completed|progress|状态|狀態|进度|状態|進捗|状況|상태|진행",
     "stand|zustand|état|statut|estado|situação",
     "статус|состояние|готово|прогресс|stan|postęp|gotowe|voortgang|toestand|gereed",

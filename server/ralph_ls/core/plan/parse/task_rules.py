@@ -105,6 +105,8 @@ class PlanContext(NamedTuple):
     """Parts of the work of which few have numbered lists, so that these describe them."""
     has_planned_rows: bool = False
     """Nothing is a task but rows of tables of work, which have no states."""
+    has_own_boxes: bool = False
+    """Boxes are not only in sections for what is done."""
     has_rows_in_steps: bool = False
     """Some of these are in parts of the work, so that other tables are overviews of these."""
     is_flat: bool = False
@@ -312,7 +314,9 @@ def _is_beside_boxes(item: PlanItemDraft, context: PlanContext) -> bool:
     """Whether a line without a box is a task in a plan with boxes: by its number, or a tag."""
     section = item.section
     is_asked = section in context.numbered or (
-        section.is_for_tasks and not (context.dialect.only_boxes or section.is_order)
+        section.is_for_tasks
+        and not (context.dialect.only_boxes or section.is_order)
+        and not (section.is_next and context.has_own_boxes)
     )
     return (item.is_numbered and is_asked) or opens_with_tag(item.text)
 

@@ -38,9 +38,9 @@ def guesses_in(text: str) -> list[LintRemark]:
     ("text", "line", "message"),
     [
         pytest.param(
-            "- [x] a\n## Next Steps\n1. b\n2. c\n",
+            "- [x] a\n## To do\n1. b\n2. c\n",
             2,
-            "2 lines without a box are read as tasks (section Next Steps); add a box to each task, "
+            "2 lines without a box are read as tasks (section To do); add a box to each task, "
             "and none to the rest",
             id="lines-beside-boxes",
         ),
@@ -373,7 +373,7 @@ def test_an_edit_keeps_every_state(text: str) -> None:
 
 
 def test_a_heading_that_contradicts_its_tasks_gives_them_no_second_box() -> None:
-    text = "## A (DONE)\n- [ ] b\n### Next steps\n1. c\n"
+    text = "## A (DONE)\n- [ ] b\n### To do\n1. c\n"
     (_, remark) = guesses_in(text)
     edit = quick_fix_edit(remark, text)
     assert edit is not None

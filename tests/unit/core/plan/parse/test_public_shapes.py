@@ -410,6 +410,16 @@ def test_states_in_front_and_behind() -> None:
             id="tables-beside-a-group-that-is-done",
         ),
         pytest.param(
+            ("# Roof", "## Beam", "- [ ] Saw", "## Immediate next steps", "1. Begin with the beam"),
+            ["todo Saw"],
+            id="next-steps-beside-boxes",
+        ),
+        pytest.param(
+            ("# Roof", "## Completed", "- [x] Saw", "## Next steps", "1. Nail"),
+            ["done Saw", "todo Nail"],
+            id="next-steps-after-what-is-done",
+        ),
+        pytest.param(
             ("# Roof", "## Work sequence", "1. Saw"), ["todo Saw"], id="work-sequence"
         ),
         pytest.param(
