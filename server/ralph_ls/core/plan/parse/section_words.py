@@ -282,7 +282,8 @@ NEXT_STEPS = re.compile(
     r"|immediate (?:actions|steps)"
     r"|下一步(?:计划|行动|工作|建议)?|后续步骤|次のステップ|다음 단계|nächste schritte"
     r"|prochaines étapes|próximos pasos|próximos passos|следующие шаги|дальнейшие шаги"
-    r"|następne kroki|kolejne kroki|volgende stappen|vervolgstappen|prossimi passi|sonraki adımlar|các bước tiếp theo"  # noqa: RUF001
+    r"|następne kroki|kolejne kroki|volgende stappen|vervolgstappen|prossimi passi"
+    r"|sonraki adımlar|các bước tiếp theo"  # noqa: RUF001
     r"|langkah (?:selanjutnya|berikutnya)|наступні кроки|подальші кроки"
 )
 """Whole headings of lists that name the first of the tasks again, where the plan has boxes."""
