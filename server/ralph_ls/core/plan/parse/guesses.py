@@ -601,10 +601,10 @@ def _rows_without_state(text: str) -> Iterator[int]:
 
 def _rows_with_unknown_states(text: str) -> Iterator[int]:
     """The rows whose word for a state is not known, in tables with a column for states."""
-    rows = [(n, line, columns) for n, line, columns in _rows_in_tables(text) if columns.state]
-    for number, line, columns in rows:
+    for number, line, columns in _rows_in_tables(text):
         cells = [line[slice(*cell)].strip() for cell in cells_of(line)]
-        state = cells[columns.state] if columns.state < len(cells) else ""
+        at = columns.state
+        state = cells[at] if at is not None and at < len(cells) else ""
         if state not in EMPTY_CELLS and read_state(state) is None:
             yield number
 

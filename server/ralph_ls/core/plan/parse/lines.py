@@ -130,7 +130,7 @@ _MOST_MARKERS = 20
 _RULE_LENGTH = 3
 _MARKER = re.compile(
     r"\ufeff?[ \t]*([-*+](?=[ \t]|\Z)"
-    r"|[0-9]{1,9}[.)](?=[ \t]|\Z|[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]))[ \t]*"
+    r"|[0-9]{1,9}[.)](?=[ \t]|\Z|[^\x00-\xff]))[ \t]*"
 )
 """In Chinese and the like a number needs no blank behind it: ``1.写解析器``."""
 _BARE_BOX = re.compile(r"\ufeff? ?\[([ xX~!/-]?)\][ \t]+(?=\S)")

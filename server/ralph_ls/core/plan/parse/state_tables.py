@@ -278,8 +278,8 @@ ADVERBS = (
 
 EAST = "\u2e80"
 """Where the letters of languages without spaces between words begin."""
-PIECE = re.compile(rf"[{EAST}-\U0010ffff]|[^\W_{EAST}-\U0010ffff]+")
-"""A word, or a letter of such a language."""
+PIECE = re.compile(r"[^\x00-\u2e7f]|(?:(?![^\x00-\u2e7f])[^\W_])+")
+"""A word, or a letter of such a language; a class up to ``EAST`` takes less time to compile."""
 
 
 def _first_pieces(*names: str) -> frozenset[str]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import example, given
+from hypothesis import strategies as st
 
-from ralph_ls.core.plan.parse.blocks import PLAIN_LINES, plain_rows
+from ralph_ls.core.plan.parse import blocks
 from ralph_ls.core.plan.parse.headings import open_document
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.plain_lines import PLAIN_LINES, plain_rows
 from ralph_ls.core.plan.parse.scanner import scan_block
 from ralph_ls.core.plan.parse.task_rules import PlanContext, select_tasks
 from ralph_ls.core.plan.parse.titles import fold_whitespace, folded_title_id, title_id
 from tests.unit.core.plan.parse.test_reparse import long_plans
-from tests.unit.core.plan.plan_assertions import shown
+from tests.unit.core.plan.plan_assertions import plan_texts, shown
 
 WITH_BOXES = PlanContext(
     has_box=True, has_headings=False, numbered=frozenset(), headings=frozenset()
@@ -34,6 +37,17 @@ def test_plain_lines_are_read_as_any_other(text: str) -> None:
         assert findings == []
         for row in rows:
             assert title_id(row.title) == folded_title_id(row.title), "titles are folded"
+
+
+@given(st.one_of(long_plans, plan_texts))
+def test_a_short_plan_is_read_as_a_long_one(text: str) -> None:
+    by_blocks = parse_markdown(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "LONG_PLAN", len(text) + 1)
+        by_lines = parse_markdown(text)
+    assert by_lines == by_blocks
+    assert by_lines.plan.tally() == by_blocks.plan.tally()
+    assert by_lines.guesses == by_blocks.guesses
 
 
 @pytest.mark.parametrize(
