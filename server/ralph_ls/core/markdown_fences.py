@@ -2,8 +2,10 @@
 
 The rules are those of CommonMark (4.5): a run of three or more backticks or tildes opens a fence,
 unless another backtick in the line makes it inline code; a bare run of the same character, at
-least as long and less than four columns deeper, closes it. Comments hide lines in the same way,
-so the readers of plans treat them as one more kind of mark. List items around a fence are left to
+least as long and less than four columns deeper, closes it. The readers of plans depart from it in
+one point: in a fence for ``markdown``, one with a language opens another one, because agents quote
+whole documents without a longer run around them. Comments hide lines in the same way, so these
+readers treat them as one more kind of mark. List items around a fence are left to
 the callers, and so is what a fence that is never closed means for them.
 """
 
@@ -54,6 +56,18 @@ def is_closing(mark: str, bare: str) -> bool:
     if mark == COMMENT:
         return "-->" in bare
     return bare.startswith(mark) and not bare.strip(mark[0])
+
+
+def opens_inside(mark: str, language: str, bare: str) -> bool:
+    """Whether a line in a fence for a document opens another one there, which is to be closed."""
+    run = opening_run(bare)
+    if language not in DOCUMENTS or run[:1] != mark[:1] or len(run) < len(mark):
+        return False
+    return bool(bare[len(run) :].strip())
+
+
+DOCUMENTS = frozenset({"markdown", "md"})
+"""The languages of fences that hold Markdown."""
 
 
 def fence_spans(text: str) -> tuple[tuple[int, int], ...]:

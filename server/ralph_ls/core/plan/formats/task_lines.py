@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ralph_ls.core.markdown_fences import is_closing, opening_run
+from ralph_ls.core.markdown_fences import is_closing, opening_run, opens_inside
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.protocol.errors import RalphError
@@ -84,14 +84,19 @@ def without_reason(tasks_of: Tasks, text: str, task_id: str, *, begins: str = BL
 
 def lines_outside_fences(text: str) -> Iterator[tuple[int, int, str | None]]:
     """Number, beginning and text of each line; None as the text of one in a fence of Markdown."""
-    fence = ""
+    fence, language, inner = "", "", 0
     for number, (start, line) in enumerate(lines_of(text)):
-        if fence:
-            fence = "" if is_closing(fence, line.strip()) else fence
-            yield number, start, None
+        bare = line.strip()
+        if not fence:
+            fence, inner = opening_run(bare), 0
+            language = bare[len(fence) :].strip().lower()
+            yield number, start, None if fence else line
             continue
-        fence = opening_run(line, len(line) - len(line.lstrip()))
-        yield number, start, None if fence else line
+        if opens_inside(fence, language, bare):
+            inner += 1
+        elif is_closing(fence, bare):
+            fence, inner = ("", 0) if not inner else (fence, inner - 1)
+        yield number, start, None
 
 
 def ending_of(text: str) -> str:

@@ -241,6 +241,7 @@ def open_section(
         or (
             is_plain
             and name is None
+            and not names_change(title)
             and _ASKS.match(title) is None
             and words.is_work
             and _is_divided(parent)
@@ -291,7 +292,7 @@ def goes_with_backlog(section: HeadingSection) -> bool:
 def _is_divided(section: HeadingSection) -> bool:
     """Whether it holds steps by its whole name, such as ``Proposed fixes``, also in its parts."""
     while section.parent is not None and section.level > 1:
-        if _normalise(section.title) in STEP_SECTIONS or section.name is HeadingClass.STEP:
+        if _names_steps(_normalise(section.title)) or section.name is HeadingClass.STEP:
             return True
         if not section.holds_steps:
             return False
@@ -477,7 +478,9 @@ _IMPORTANT = "important"
 _OPTIONAL = ("optional", "future", "later")
 _LONGEST_HEADING_JUDGED = 200
 _MARKS = str.maketrans("", "", "*`~")
-_FULL_WIDTH = str.maketrans({"\uff08": "(", "\uff3b": "[", "\uff1a": ":"})
+_FULL_WIDTH = str.maketrans(
+    {"\uff08": "(", "\uff09": ")", "\uff3b": "[", "\uff3d": "]", "\uff1a": ":", "\uff0c": ","}
+)
 _CHAPTER = re.compile(r"\W*[一二三四五六七八九十]+[、.．]\s*")  # noqa: RUF001
 """A number in front of a heading in Chinese or Japanese: ``三、``."""
 _NUMBERING = re.compile(rf"(?:phase |step )?\d+(?:\.\d+)*[.):]?\s+|{_CHAPTER.pattern}")
@@ -573,8 +576,8 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         None if name is HeadingClass.STEP else priority,
         _is_set_aside(title, words, optional_sections),
         _read_done(title, kind),
-        STEPS.match(bare) is not None or words in STEP_SECTIONS,
-        words in STEP_SECTIONS,
+        STEPS.match(bare) is not None or _names_steps(words),
+        _names_steps(words),
         CRITERIA.fullmatch(words) is not None,
         ORDER.fullmatch(words) is not None,
         NEXT_STEPS.fullmatch(words) is not None,
@@ -583,6 +586,18 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         words in BEGUN,
         kind is SectionKind.TASKS and FINDINGS.issuperset(words.split("/")),
     )
+
+
+def _names_steps(words: str) -> bool:
+    """Whether a whole heading is a name for the steps of the work: ``Proposed work plan``."""
+    first, _, rest = words.partition(" ")
+    is_order = ORDER.fullmatch(words) is not None
+    return words in STEP_SECTIONS or (first in _OF_PLANS and rest in STEP_SECTIONS and not is_order)
+
+
+_OF_PLANS = frozenset(
+    {"proposed", "suggested", "recommended", "detailed", "overall", "updated", "revised", "initial"}
+)
 
 
 def _is_set_aside(title: str, words: str, optional_sections: tuple[str, ...]) -> bool:
@@ -714,7 +729,7 @@ def _is_optional(title: str, optional_sections: tuple[str, ...]) -> bool:
     if not names or len(title) > _LONGEST_HEADING_JUDGED:
         return False
     is_name = _optional_phrase(names)
-    text = _P_PREFIX.sub("", _without_numbering(title))
+    text = _P_PREFIX.sub("", _without_numbering(title).translate(_FULL_WIDTH))
     bare = _outside_brackets(text)
     parts = [part for part in _LIST.split(bare) if part]
     if is_name(bare) or (

@@ -73,7 +73,8 @@ def find_marks(line: str) -> ListMarks | None:
         return None
     starts = [found.start(1)]
     contents = [found.end()]
-    box = _find_box(line, found.end())
+    heading = _HEADING_BEFORE_BOX.match(line, found.end())
+    box = _find_box(line, found.end() if heading is None else heading.end())
     while box is None and (inner := _MARKER.match(line, contents[-1])) is not None:
         if len(starts) == _MOST_MARKERS:
             # Deeper markers are text: they are never meant, and each item costs time and memory.
@@ -133,6 +134,8 @@ _MARKER = re.compile(
     r"|[0-9]{1,9}[.)](?=[ \t]|\Z|[^\x00-\xff]))[ \t]*"
 )
 """In Chinese and the like a number needs no blank behind it: ``1.写解析器``."""
+_HEADING_BEFORE_BOX = re.compile(r"#{1,6}[ \t]+(?=\[)")
+"""Marks of a heading in an item: ``- ### [ ] Parser``."""
 _BARE_BOX = re.compile(r"\ufeff? ?\[([ xX~!/-]?)\][ \t]+(?=\S)")
 _LOOSE_FIRST = frozenset(">-*+•‣·\u2013\u20140123456789[(☐⬜◻🔲")
 _LOOSE_BOX = re.compile(
@@ -193,6 +196,10 @@ class OpenBlock:
     """A line left of this column ends the item around the block, and so the block."""
     language: str | None = None
     """The word behind the marks of a fence, empty where there is none; None for a comment."""
+    n_inner: int = 0
+    """The fences that are open in a fence that quotes a document."""
+    is_document: bool = False
+    """Whether it has a heading as if it were a part of the plan."""
 
 
 class MarkdownLine(NamedTuple):

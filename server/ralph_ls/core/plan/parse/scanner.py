@@ -27,7 +27,7 @@ from enum import Enum, auto
 from operator import attrgetter
 from typing import NamedTuple
 
-from ralph_ls.core.markdown_fences import CODE_INDENT
+from ralph_ls.core.markdown_fences import CODE_INDENT, DOCUMENTS, opens_inside
 from ralph_ls.core.plan.parse.headings import (
     NAMED_TASKS,
     NO_TASKS,
@@ -186,7 +186,6 @@ _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|)")
 _BLOCK_START = re.compile(
     r"(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[[ xX~!-]\][ \t]|#{1,6}(?:[ \t]|[\r\n]|\Z)"
 )
-_DOCUMENTS = frozenset({"markdown", "md"})
 _ITEM_FIRST = frozenset("-*+0123456789[")
 _PROSE_FIRST = frozenset("0123456789[")
 _FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
@@ -226,10 +225,10 @@ class _Scan:
     __slots__ = (
         "before_lone",
         "below",
+        "below_line",
         "block",
         "code_column",
         "columns",
-        "document",
         "findings",
         "frames",
         "has_states",
@@ -265,8 +264,6 @@ class _Scan:
         self.sections = list(sections)
         """The open headings, outermost first, each of a deeper level."""
         self.block: OpenBlock | None = None
-        self.document: OpenBlock | None = None
-        """The open fence, if it has a heading, as if it were a part of the plan."""
         self.code_column: int | None = None
         """The column from which lines are indented code, while they are."""
         self.last_line = -1
@@ -283,10 +280,8 @@ class _Scan:
         """Those of the table that is open."""
         self.has_states = True
         """Whether it has a column for states."""
-        self.n_stated = 0
-        """The number of its rows with a known state."""
-        self.n_odd = 0
-        """The number of those with an unknown word for one."""
+        self.n_stated = self.n_odd = 0
+        """The numbers of its rows with a known state, and with an unknown word for one."""
         self.unclear: list[PlanItemDraft] = []
         """Those with an unknown one."""
         self.heading: PlanItemDraft | None = None
@@ -299,6 +294,8 @@ class _Scan:
         """The last line of prose, if it announces a list."""
         self.below: HeadingSection | None = None
         """The section of what is below it, if that is no part of the heading's."""
+        self.below_line = -2
+        """The line of that label."""
 
     def ends_before(self, text: str, position: int) -> bool:
         """Whether a block begins here: a fence or a comment continues only outside items.
@@ -376,8 +373,10 @@ class _Scan:
         block = self.block
         if block is None:
             return False
-        if ends_block(block, line):
-            self.block = None
+        if block.language and opens_inside(block.mark, block.language, line.stripped):
+            self.block = replace(block, n_inner=block.n_inner + 1)
+        elif ends_block(block, line):
+            self.block = replace(block, n_inner=block.n_inner - 1) if block.n_inner else None
         elif line.column < block.threshold:
             self.findings.append(unclosed_finding(block))
             self.block = None
@@ -391,11 +390,11 @@ class _Scan:
 
         Or the whole plan is in a fence.
         """
-        is_whole = block.language in _DOCUMENTS and block.line == 0 and len(self.sections) == 1
+        is_whole = block.language in DOCUMENTS and block.line == 0 and len(self.sections) == 1
         may_be_plan = block.threshold == 0 and (block.language == "" or is_whole)
         if may_be_plan and heading_level(line.stripped):
-            self.document = block
-        elif block is self.document:
+            self.block = replace(block, is_document=True)
+        elif block.is_document:
             marks = find_marks(line.text)
             if marks is not None and marks.box is not None and line.text[slice(*marks.box)] == " ":
                 self._note(LineKind.CODE, line)
@@ -463,11 +462,11 @@ class _Scan:
             self._close_heading(self.last_line)
 
     def _find_item(self, line: MarkdownLine, *, continues: bool) -> ListMarks | None:
-        """Find an item; as in CommonMark, only ``1.`` or ``- [ ]`` interrupts a paragraph."""
+        """Find an item; as in CommonMark, only ``1.`` or one with a box interrupts a paragraph."""
         marks = find_marks(line.text)
         if marks is None or self.frames or not continues:
             return marks
-        if marks.box is not None and line.stripped[0] != "[":
+        if marks.box is not None:
             return marks
         is_prose = line.stripped[0] in _PROSE_FIRST and not line.stripped.startswith(_FIRST_NUMBERS)
         return None if is_prose else marks
@@ -667,13 +666,17 @@ class _Scan:
         else:
             self.lone_line = None
         label = _LABEL.fullmatch(line.stripped)
+        bare = line.stripped.strip("*_ \t")
         if label is not None:
             self.is_for_tasks = names_tasks(label[1])
-        bare = line.stripped.strip("*_ \t")
         self.label = bare if label is not None or bare.endswith(_ANNOUNCING) else ""
         before = _LABEL_BEFORE.match(line.stripped)
         announced = self.label if before is None else before[1]
-        self.below = below_label(self.sections[-1], announced) if announced else None
+        below = below_label(self.sections[-1], announced) if announced else None
+        # A label right behind that for criteria divides these.
+        is_part = below is None and bool(announced) and self.last_line == self.below_line
+        self.below = self.below if is_part else below
+        self.below_line = line.number if self.below is not None else -2
         self.n_prose += not continues and not self.label
         if begins_like_name(line.stripped, is_paragraph=not continues):
             self._note(LineKind.NAMED, line)

@@ -188,9 +188,10 @@ PROSE = _names(
 CRITERIA = re.compile(
     r"(?:acceptance|success|completion|exit|entry|entrance|验收|成功)"
     r" ?(?:criteria|checks?|tests?|标准)\b.*"
-    r"|(?:[\w'.-]+ ){1,3}(?:acceptance|success|completion|exit|entry|entrance) criteria\b.*"
+    r"|(?:[\w'.-]+ ){0,3}(?:acceptance|success|completion|exit|entry|entrance|pass|passing|done"
+    r"|release|ready) criteria\b.*|(?:acceptance|quality|verification|验收|质量) ?(?:baseline|基线)\b.*"
     r"|.*(?:完成|验收)标准"
-    r"|check ?list (?:for|before|after|zu[mr]?|für|pour|avant|para|перехода|перед|для|do|voor) .*"
+    r"|(?:[\w'.-]+ ){0,2}check ?list (?:for|before|after|zu[mr]?|für|pour|avant|para|перехода|перед|для|do|voor) .*"
     r"|definition of done\b.*"
     r"|(?:[\w'-]+ ){0,2}(?:migration|security|quality|completion|rollout|cutover|go live|mainnet"
     r"|production|readiness|compliance|smoke|regression|guardrails?) check ?list"
@@ -458,6 +459,7 @@ RULES = re.compile(
 
 OPEN_WORK = re.compile(
     r"what(?:'s| is)? (?:remains?|remaining|left|next|missing)(?: to (?:do|be done))?"
+    r"|missing(?: [\w-]+)? (?:modules?|components?|endpoints?|pages|screens|implementations?|services?)"
     r"|(?:still|left|remaining|things) (?:left )?to (?:do|be done)|to be done|not done yet"
     r"|(?:remaining|outstanding|unfinished|upcoming|unimplemented|planned)(?: [^\W\d_][\w'-]*){1,3}"
 )
@@ -588,7 +590,7 @@ COUNTED = re.compile(
     r"(?!(?:option|question|risk|decision|scenario|example|alternative|appendix|rule|principle"
     r"|figure|finding|requirement|assumption|note|table|chapter|section|lesson|tip|faq|version"
     r"|python|node|layer|level|case|type|class|year|adr|rfc|approach|tenet|pillar|insight|fact)s?\b)"
-    r"([^\W\d_]{2,20})[ #-]{0,2}[0-9]{1,3}[a-z]?(?=\s*(?:[:.)—–·]|-\s))",  # noqa: RUF001
+    r"([^\W\d_]{2,20})[ #-]{0,2}(?:[0-9]{1,3}|0[0-9]{3})[a-z]?(?=\s*(?:[:.)—–·]|-\s))",  # noqa: RUF001
     re.IGNORECASE,
 )
 """Beginnings of headings that count what is to be done: ``Commit 01: …``."""

@@ -509,7 +509,9 @@ def _state_of(
     dialect: MarkdownDialect,
 ) -> TaskState:
     """The state; marks of a settled task have precedence over those of an open one."""
-    is_finished = item.section.kind is SectionKind.DONE or parts.is_done
+    is_stated = item.kind is TaskKind.ROW and written_state is not None
+    is_filed = item.section.kind is SectionKind.DONE and not is_stated
+    is_finished = is_filed or parts.is_done
     box = dialect.usual_mark(item.box)
     if box in TICKS or (box is None and is_finished):
         return TaskState.DONE

@@ -102,7 +102,7 @@ def is_title_id(task_id: str, title: str) -> bool:
 
 def is_optional_title(text: str) -> bool:
     """Whether a title begins or ends with ``(optional)``."""
-    return "(" in text and _OPTIONAL.search(text) is not None
+    return ("(" in text or "\uff08" in text) and _OPTIONAL.search(text) is not None
 
 
 def is_no_task(text: str) -> bool:
@@ -262,8 +262,8 @@ OPTIONAL_WORDS = (
 )
 """What makes a task optional in brackets at either end of its title, as a pattern."""
 _OPTIONAL = re.compile(
-    rf"\A[^\w(]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[^\w(]*)?\((?:{OPTIONAL_WORDS})\)"
-    rf"|\((?:{OPTIONAL_WORDS})(?:\s*[:;,\u2013\u2014-][^()]*)?\)[^\w(]*\Z",
+    rf"\A[^\w(]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[^\w(]*)?[(\uff08](?:{OPTIONAL_WORDS})[)\uff09]"
+    rf"|[(\uff08](?:{OPTIONAL_WORDS})(?:\s*[:;,\u2013\u2014\uff0c\uff1a\u3001-][^()]*)?[)\uff09][^\w(]*\Z",
     re.IGNORECASE,
 )
 _NO_FINDINGS = re.compile(
