@@ -35,7 +35,11 @@ from ralph_ls.core.plan.lint.remarks import (
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.dialect import find_dialect
 from ralph_ls.core.plan.parse.task_body import BodyLine, TaskBodies
-from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+from ralph_ls.core.plan.parse.titles import (
+    PLACEHOLDERS,
+    escape_surrogates,
+    fold_whitespace,
+)
 from ralph_ls.core.plan.queries import is_part_by_number, parts_in
 
 
@@ -74,6 +78,8 @@ def read_dependencies(tasks: Sequence[Task], bodies: TaskBodies) -> tuple[TaskDe
     result: list[TaskDependency] = []
     for line, written in found:
         name = _word_of(written.text)
+        if written.text.strip("*_`. \t").casefold() in PLACEHOLDERS:
+            continue
         target = known.get(name.casefold())
         is_label = _prefix_of(name.casefold()) in prefixes
         if target is None and not (_has_id_form(name) or is_label):

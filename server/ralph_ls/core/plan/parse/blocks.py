@@ -494,7 +494,8 @@ def _read_plain(text: str, start: int, end: int, sections: OpenSections) -> Plan
     from ralph_ls.core.plan.parse.plain_lines import PLAIN_LINES
 
     found = PLAIN_LINES.match(text, start, end)
-    if found is None or sections[-1].kind is SectionKind.NOTES:
+    is_read_elsewhere = sections[-1].kind is SectionKind.NOTES or sections[-1].has_criteria
+    if found is None or is_read_elsewhere:
         return None
     stop = found.end()
     if stop < len(text) and not begins_block(text, stop):

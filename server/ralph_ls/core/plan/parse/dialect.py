@@ -18,6 +18,8 @@ class MarkdownDialect:
 
     only_boxes: bool = False
     """Whether every task has a box, so that lists without boxes are prose anywhere."""
+    has_checks_apart: bool = False
+    """Whether boxes below criteria and check lists are no tasks, because each task has a number."""
     has_subtasks_first: bool = False
     """Whether a task waits for the open tasks that are nested in it."""
     marks: tuple[tuple[str, str], ...] = ()
@@ -34,7 +36,7 @@ PLAIN = MarkdownDialect()
 KIRO = MarkdownDialect(marks=(("-", "~"),), only_boxes=True, has_subtasks_first=True)
 """Kiro's ``tasks.md``."""
 
-SPEC_KIT = MarkdownDialect(only_boxes=True)
+SPEC_KIT = MarkdownDialect(only_boxes=True, has_checks_apart=True)
 """spec-kit's ``tasks.md``."""
 
 

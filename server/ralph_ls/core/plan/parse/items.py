@@ -257,7 +257,8 @@ def attach_item(item: PlanItemDraft) -> None:
 CRITERIA_FIELD = "acceptance criteria"
 CRITERIA_LABELS = (
     "acceptance criteria|criteria|done when|exit criteria|success criteria|completion criteria"
-    "|definition of done|验收标准|验收条件|完成标准|驗收標準"
+    "|pass criteria|passing criteria|done criteria|definition of done"
+    "|验收标准|验收条件|完成标准|驗收標準"
     "|受け入れ基準|受入基準|受け入れ条件|完了条件"
     "|완료 조건|완료 기준|인수 조건|akzeptanzkriterien|erfolgskriterien|critères d'acceptation"
     "|critères de succès|criterios de aceptación|criterios de éxito|critérios de aceitação"

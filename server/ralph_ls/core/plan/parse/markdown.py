@@ -49,7 +49,7 @@ from ralph_ls.core.plan.parse.headings import (
 from ralph_ls.core.plan.parse.legend import find_legend
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
-from ralph_ls.core.plan.parse.section_words import COUNTED
+from ralph_ls.core.plan.parse.section_words import COUNTED, NUMBERED
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext, is_in_step
 from ralph_ls.protocol.task_words import TaskState
 
@@ -378,17 +378,7 @@ def _show_all(
     blocks: Sequence[PlanBlock],
     known: _Known,
 ) -> ParsedPlan:
-    context = _context_of(known, blocks, dialect or find_dialect(text))
-    readings = [block.read_in(context) for block in blocks]
-    tally = _tally_of(readings)
-    n_aside = 0 if known.has_box else known.totals.aside
-    if any(block.planned for block in blocks) and (
-        tally.total() == n_aside or _are_beside_rows(readings)
-    ):
-        is_divided = any(is_in_step(row.section) for block in blocks for row in block.planned)
-        context = context._replace(has_planned_rows=True, has_rows_in_steps=is_divided)
-        readings = [block.read_in(context) for block in blocks]
-        tally = _tally_of(readings)
+    context, readings, tally = _read_all(known, blocks, dialect or find_dialect(text))
     lengths = [len(block.text) for block in blocks]
     source = _Source(
         text=text,
@@ -401,6 +391,60 @@ def _show_all(
         known=known,
     )
     return _show(source)
+
+
+def _read_all(
+    known: _Known, blocks: Sequence[PlanBlock], dialect: MarkdownDialect
+) -> tuple[PlanContext, list[BlockReading], Counter[tuple[TaskState, bool]]]:
+    """Read the blocks; again if only rows of tables or numbered chapters can be the tasks."""
+    context = _context_of(known, blocks, dialect)
+    readings = [block.read_in(context) for block in blocks]
+    tally = _tally_of(readings)
+    n_aside = 0 if known.has_box else known.totals.aside
+    if any(block.planned for block in blocks) and (
+        tally.total() == n_aside or _are_beside_rows(readings)
+    ):
+        is_divided = any(is_in_step(row.section) for block in blocks for row in block.planned)
+        context = context._replace(has_planned_rows=True, has_rows_in_steps=is_divided)
+    elif not known.has_box and (chapters := _chapters(readings)):
+        context = context._replace(headings=context.headings | chapters, has_headings=True)
+    else:
+        return context, readings, tally
+    readings = [block.read_in(context) for block in blocks]
+    return context, readings, _tally_of(readings)
+
+
+def _chapters(readings: Sequence[BlockReading]) -> frozenset[HeadingSection]:
+    """The numbered headings directly below the title of a plan, where nothing else is a task.
+
+    None if one of them is prose by its name, as in a design; whether they have states is the same.
+    """
+    found = [reading.block.leave[-1] for reading in readings if reading.block.level]
+    chapters = [
+        one
+        for one in found
+        if one.parent is not None and one.parent.is_title and NUMBERED.match(one.title)
+    ]
+    is_plan = len(chapters) >= _FEWEST_CHAPTERS and _PLAN.search(found[0].title) is not None
+    if not is_plan or not all(map(_may_be_work, chapters)):
+        return frozenset()
+    tasks = [row for reading in readings for row in reading.rows()]
+    is_all = all(row.kind is TaskKind.HEADING and row.section in chapters for row in tasks)
+    return frozenset(chapters) if is_all else frozenset()
+
+
+def _may_be_work(section: HeadingSection) -> bool:
+    """Whether a heading names work: not what is optional or prose, nor in letters of the East.
+
+    The names of prose are too many there.
+    """
+    is_work = section.may_be_task and not (section.optional or section.has_criteria)
+    return is_work and _FOREIGN.search(section.title) is None
+
+
+_FEWEST_CHAPTERS = 3
+_PLAN = re.compile(r"\b(?:plan|todos?|to-dos?|roadmap|tasks)\b", re.IGNORECASE)
+_FOREIGN = re.compile(r"[^\W_\x00-\u024f]")
 
 
 def _are_beside_rows(readings: Sequence[BlockReading]) -> bool:
@@ -603,8 +647,16 @@ def _sections_beside_remarks(
 ) -> Collection[HeadingSection]:
     divided = {block.leave[-1].parent for block in blocks}
     leaves = [(section, its_class) for section, its_class in found if section not in divided]
-    remarked = {section.parent for section, one in leaves if one is HeadingClass.REMARKED}
-    return {section for section, _ in leaves if section.parent in remarked}
+    remarked = [section for section, one in leaves if one is HeadingClass.REMARKED]
+    around = {section.parent for section in remarked}
+    # Beside numbered ones only numbered ones.
+    with_any = {section.parent for section in remarked if NUMBERED.match(section.title) is None}
+    return {
+        section
+        for section, _ in leaves
+        if section.parent in with_any
+        or (section.parent in around and NUMBERED.match(section.title) is not None)
+    }
 
 
 def _counted_sections(sections: Sequence[HeadingSection]) -> Collection[HeadingSection]:

@@ -84,9 +84,10 @@ _OPTIONAL = "|".join(sorted({word[:3] for word in OPTIONAL_WORDS.split("|")}))
 """How what makes a task optional begins; whole words would take long to compile."""
 # The parts of the pattern. No line opens a fence or a comment, or has something like a box that is
 # none; no title is empty or has a state, so the boxes alone give the states.
-# Everything but ``( [ ` ~ <`` and line endings; a positive class is faster than a negated one.
-_PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-\x27)-;=-Z\\-_a-}\x7f-\U0010ffff]*+"
-_PLAIN_MARK = rf"(?:\((?!BLOCKED|WIP|IN|(?i:{_OPTIONAL}))|`(?!``)|~(?!~)|<(?!!--))"
+# Everything but ``( [ ` ~ <``, a full-width ``(`` and line endings; a positive class is faster than
+# a negated one.
+_PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-\x27)-;=-Z\\-_a-}\x7f-\uff07\uff09-\U0010ffff]*+"
+_PLAIN_MARK = rf"(?:[(\uff08](?!BLOCKED|WIP|IN|(?i:{_OPTIONAL}))|`(?!``)|~(?!~)|<(?!!--))"
 _NO_BOX = r"\[(?![\s\W_xXvV]{0,3}\])"
 _NO_STATE = rf"{_NO_BOX}(?!\s*(?i:blocked|wip|in\b))"
 _MARKER = r"(?:[-*+]|[0-9]{1,9}[.)])"

@@ -665,18 +665,7 @@ class _Scan:
             self.lone_line, self.before_lone, self.columns = line, self.last_line, None
         else:
             self.lone_line = None
-        label = _LABEL.fullmatch(line.stripped)
-        bare = line.stripped.strip("*_ \t")
-        if label is not None:
-            self.is_for_tasks = names_tasks(label[1])
-        self.label = bare if label is not None or bare.endswith(_ANNOUNCING) else ""
-        before = _LABEL_BEFORE.match(line.stripped)
-        announced = self.label if before is None else before[1]
-        below = below_label(self.sections[-1], announced) if announced else None
-        # A label right behind that for criteria divides these.
-        is_part = below is None and bool(announced) and self.last_line == self.below_line
-        self.below = self.below if is_part else below
-        self.below_line = line.number if self.below is not None else -2
+        self._take_label(line)
         self.n_prose += not continues and not self.label
         if begins_like_name(line.stripped, is_paragraph=not continues):
             self._note(LineKind.NAMED, line)
@@ -693,6 +682,21 @@ class _Scan:
         self._update_heading(line.stripped)
         if self.takes_boxes or self._has_label():
             self.below = None
+
+    def _take_label(self, line: MarkdownLine) -> None:
+        """Take what a line says of the list below it, if it is a label, or begins with one."""
+        label = _LABEL.fullmatch(line.stripped)
+        if label is not None:
+            self.is_for_tasks = names_tasks(label[1])
+        bare = line.stripped.strip("*_ \t")
+        self.label = bare if label is not None or bare.endswith(_ANNOUNCING) else ""
+        before = _LABEL_BEFORE.match(line.stripped)
+        announced = self.label if before is None else before[1]
+        below = below_label(self.sections[-1], announced) if announced else None
+        # A label right behind that for criteria divides these.
+        is_part = below is None and bool(announced) and self.last_line == self.below_line
+        self.below = self.below if is_part else below
+        self.below_line = line.number if self.below is not None else -2
 
     def _take_row(self, line: MarkdownLine, columns: TableColumns) -> None:
         row = row_item(line, columns, self.sections[-1])
@@ -719,7 +723,8 @@ class _Scan:
         n_planned = sum(row.is_planned for row in self.unclear)
         for row in self.unclear if has_states or n_planned > 1 else ():
             row.is_planned &= not has_states
-            row.written_state = TaskState.TODO if has_states else None
+            is_filed = row.section.kind is SectionKind.DONE
+            row.written_state = TaskState.TODO if has_states and not is_filed else None
             if has_states or row.is_planned:
                 insort(self.items, row, key=attrgetter("line"))
         self.unclear, self.n_stated, self.n_odd = [], 0, 0

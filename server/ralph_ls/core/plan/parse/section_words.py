@@ -189,9 +189,11 @@ CRITERIA = re.compile(
     r"(?:acceptance|success|completion|exit|entry|entrance|验收|成功)"
     r" ?(?:criteria|checks?|tests?|标准)\b.*"
     r"|(?:[\w'.-]+ ){0,3}(?:acceptance|success|completion|exit|entry|entrance|pass|passing|done"
-    r"|release|ready) criteria\b.*|(?:acceptance|quality|verification|验收|质量) ?(?:baseline|基线)\b.*"
+    r"|release|ready) criteria\b.*"
+    r"|(?:acceptance|quality|verification|验收|质量) ?(?:baseline|基线)\b.*"
     r"|.*(?:完成|验收)标准"
-    r"|(?:[\w'.-]+ ){0,2}check ?list (?:for|before|after|zu[mr]?|für|pour|avant|para|перехода|перед|для|do|voor) .*"
+    r"|(?:[\w'.-]+ ){0,2}check ?list (?:for|before|after|zu[mr]?|für|pour|avant|para|перехода"
+    r"|перед|для|do|voor) .*"
     r"|definition of done\b.*"
     r"|(?:[\w'-]+ ){0,2}(?:migration|security|quality|completion|rollout|cutover|go live|mainnet"
     r"|production|readiness|compliance|smoke|regression|guardrails?) check ?list"
@@ -459,7 +461,8 @@ RULES = re.compile(
 
 OPEN_WORK = re.compile(
     r"what(?:'s| is)? (?:remains?|remaining|left|next|missing)(?: to (?:do|be done))?"
-    r"|missing(?: [\w-]+)? (?:modules?|components?|endpoints?|pages|screens|implementations?|services?)"
+    r"|missing(?: [\w-]+)? (?:modules?|components?|endpoints?|pages|screens|implementations?"
+    r"|services?)"
     r"|(?:still|left|remaining|things) (?:left )?to (?:do|be done)|to be done|not done yet"
     r"|(?:remaining|outstanding|unfinished|upcoming|unimplemented|planned)(?: [^\W\d_][\w'-]*){1,3}"
 )

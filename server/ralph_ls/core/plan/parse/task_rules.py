@@ -245,6 +245,7 @@ def numbered_sections(items: Iterable[PlanItemDraft]) -> Iterator[HeadingSection
 
 _TASKS = SectionKind.TASKS
 _TITLE_SHOWN = 60
+_NUMBERED_TASK = re.compile(r"\W*T[0-9]{3}")
 _STATUS_LIKE = re.compile(r"[^\w`<>]*[^\W\d_][^`<>]{1,38}")
 _STARTED = frozenset({"~", "/"})
 _KNOWN_BOXES = frozenset({"", *TICKS, "-", "~", "!", "/", ">", "<", "?"})
@@ -255,6 +256,14 @@ _SEVERITIES = {
     "low": Priority.P2,
 }
 _PRIORITIES = {**_SEVERITIES, "p0": Priority.P0, "p1": Priority.P1, "p2": Priority.P2}
+
+
+def _is_task_by_box(item: PlanItemDraft, context: PlanContext) -> bool:
+    """Whether an item with a box is a task; not a check in a plan whose tasks have numbers."""
+    is_check = context.dialect.has_checks_apart and item.section.has_criteria
+    if is_check and _NUMBERED_TASK.match(item.text) is None:
+        return False
+    return counts_with_box(item) and item.section not in context.described
 
 
 def _may_be_task(
@@ -268,7 +277,7 @@ def _may_be_task(
     if item.kind is TaskKind.HEADING:
         return item.section in context.headings
     if item.box is not None:
-        return counts_with_box(item) and item.section not in context.described
+        return _is_task_by_box(item, context)
     if is_in_task or _is_about_task(item, context):
         return False
     if item.kind is TaskKind.ROW:

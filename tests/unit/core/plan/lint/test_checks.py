@@ -318,6 +318,10 @@ class TestDependencies:
         ((_, name, target, words),) = reads("- [ ] **US-001** Login", "- [ ] Logout", f"  {line}")
         assert (name.upper(), target, words) == ("US-001", "Login", name)
 
+    @pytest.mark.parametrize("word", ["none", "_None_", "n/a", "无"])
+    def test_a_word_for_none_is_no_reference(self, word: str) -> None:
+        assert reads("- [ ] **US-001** Login", f"  - _Dependencies: {word}_") == []
+
     @pytest.mark.parametrize(
         ("title", "line", "expected"),
         [

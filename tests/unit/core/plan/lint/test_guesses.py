@@ -170,7 +170,7 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="boxes-outside-lists",
         ),
         pytest.param(
-            "# Roof\n- [x] Beam\n```markdown\n```bash\nsaw\n```\nend\n```\n## Tiles\n- [ ] a\n"
+            "# Roof\n- [x] Beam\n```text\n```bash\nsaw\n```\nend\n```\n## Tiles\n- [ ] a\n"
             "- [x] b\n- c\n- [ ] d\n```\n## Notes\n```\n# Form\n- [ ] e\n```\n",
             9,
             "2 open boxes are in a code block, so not read; if tasks are meant, remove its fences, "

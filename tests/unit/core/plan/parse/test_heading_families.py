@@ -17,6 +17,7 @@ _FAMILIES = st.sampled_from(
         *("## Task {}: saw{}", "## Phase {}: saw{}", "## WS{} — saw{}", "## Week {}: saw{}"),
         *("## Feature {}. saw{}", "### T00{}: saw{}", "## Issue #{}: saw{}", "### Story {}: saw{}"),
         *("## Milestone {} - saw{}", "## Part {}: saw{}", "## BUG-00{}: saw{}", "### {}. saw{}"),
+        *("## {}. saw{}", "## PR000{} – saw{}"),  # noqa: RUF001
     ]
 )
 _ABOVE = st.sampled_from(["", "## To do\n\n", "## Phase 9: Base\n\n", "## Steps\n\n"])
@@ -41,7 +42,7 @@ _BY_HAND = st.sampled_from(
 
 def _plan(family: str, above: str, body: str, below: str) -> str:
     parts = (f"{family.format(n, n)}\n\n{body}\n" for n in range(1, 4))
-    return f"# Roof\n\n{above}" + "\n".join(parts) + f"\n{below}\n"
+    return f"# Roof plan\n\n{above}" + "\n".join(parts) + f"\n{below}\n"
 
 
 def _states(text: str) -> list[tuple[bool, TaskState]]:

@@ -69,7 +69,6 @@ def test_one_item_is_read(line: str, expected: str) -> None:
         "- [&]a",
         "- \\[ ] a",
         "-[ ] a",
-        "x\n[ ] a",
         "  [ ] a",
         "[x](a) b",
         "[ ]",

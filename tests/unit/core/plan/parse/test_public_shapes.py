@@ -420,6 +420,88 @@ def test_states_in_front_and_behind() -> None:
             id="next-steps-after-what-is-done",
         ),
         pytest.param(
+            ("### Task 1: A", "- [ ] Write", "```markdown", "```bash", "saw", "```", "# More",
+             "```", "- [ ] Commit", "```bash", "oil", "```"),
+            ["todo Write", "todo Commit"],
+            id="a-quoted-document-with-code",
+        ),
+        pytest.param(
+            ("````markdown", "```bash", "- [ ] no", "````", "- [ ] Saw"), ["todo Saw"],
+            id="a-quoted-document-in-a-longer-fence",
+        ),
+        pytest.param(
+            ("## Done", "| Part | Status |", "|---|---|", "| Saw | ✅ |", "| Nail | ❌ |",
+             "| Oil | Not started |", "| Wax | |"),
+            ["done Saw", "todo Nail", "todo Oil", "done Wax"],
+            id="rows-of-a-table-of-what-is-done",
+        ),
+        pytest.param(
+            ("## Beam", "- ### [ ] 1. Saw", "  - #### [x] Mark", "- [ ] Nail"),
+            ["todo 1. Saw", "  done Mark", "todo Nail"],
+            id="boxes-in-headings-in-a-list",
+        ),
+        pytest.param(
+            ("Tasks", "[ ] Saw", "", "Words.", "", "[ ] Nail"), ["todo Saw", "todo Nail"],
+            id="a-box-behind-a-line",
+        ),
+        pytest.param(
+            ("### 1.1 Keys", "**Acceptance criteria:**", "- [ ] Delete", "### 1.4 Names",
+             "**Acceptance criteria:**", "", "**Path A:**", "- [ ] Rename", "- [ ] Tell"),
+            ["todo Delete", "todo Rename", "todo Tell"],
+            id="a-label-behind-that-for-criteria",
+        ),
+        pytest.param(
+            ("### T-002: Saw", "- **Status:** ⬜ todo", "- **Pass criteria:**", "  - [ ] It holds"),
+            ["todo Saw"],
+            id="pass-criteria",
+        ),
+        pytest.param(
+            ("# Implementation plan", "## 1. Saw", "- how", "## 2. Nail", "## 3. Oil", "Text."),
+            ["todo 1. Saw", "todo 2. Nail", "todo 3. Oil"],
+            id="numbered-chapters-of-a-plan",
+        ),
+        pytest.param(
+            ("# Implementation plan", "## 1. Overview", "- a", "## 2. Nail", "## 3. Oil"), [],
+            id="numbered-chapters-of-a-design",
+        ),
+        pytest.param(
+            ("# Plan", "## 1. Saw", "1. how", "## 2. Nail", "## 3. Icebox"),
+            [],
+            id="numbered-chapters-and-what-is-optional",
+        ),
+        pytest.param(
+            ("# 구현 계획 (plan)", "## 1. 목적", "## 2. 범위", "## 3. 설계"), [],
+            id="numbered-chapters-in-other-letters",
+        ),
+        pytest.param(
+            ("## Proposed changes", "#### [NEW] a.ts", "An endpoint that:", "1. Takes", "2. Gives"),
+            ["todo [NEW] a.ts"],
+            id="numbers-below-a-file",
+        ),
+        pytest.param(
+            ("## Missing login modules", "### 1. Session", "- **Purpose**: x"),
+            ["todo 1. Session"],
+            id="missing-modules",
+        ),
+        pytest.param(
+            ("## Proposed work plan", "1. Saw (done)", "2. Nail", "3. Oil"),
+            ["done Saw", "todo Nail", "todo Oil"],
+            id="proposed-work-plan",
+        ),
+        pytest.param(
+            ("## Stages", "1. **Small** - saw", "2. **Big** - nail",
+             "## Safety checklist before rain",
+             "- [ ] It holds"),
+            ["todo Small - saw", "todo Big - nail", "todo It holds"],
+            id="a-checklist-beside-stages",
+        ),
+        pytest.param(
+            ("- [ ] T001 Saw", "- [ ] [T002] Nail", "## Validation checklist", "- [x] All sawn",
+             "- [ ] T003 Look"),
+            ["todo Saw", "todo Nail", "todo Look"],
+            id="checks-beside-numbered-tasks",
+        ),
+        pytest.param(
             ("# Roof", "## Work sequence", "1. Saw"), ["todo Saw"], id="work-sequence"
         ),
         pytest.param(
@@ -500,6 +582,7 @@ def test_findings_and_lists_beside_changes_are_reported() -> None:
         "a (Deferred - needs a key)",
         "a (optional: if time)",
         "a (später)",
+        "a（可选，未纳入）",  # noqa: RUF001
     ],
 )
 def test_a_title_may_say_that_it_is_optional(title: str) -> None:
