@@ -173,6 +173,8 @@ def several_plans(plans: Sequence[DetectedPlan], command: str = "ralph run --pla
     listed = ", ".join([*names, f"and {more} more"] if more > 0 else names)
     name = shlex.quote(short_name(plans, plans[0]))
     said = f"several plans are here: {listed}; choose one: {command} {name}"
+    if all(one.is_finished for one in plans):
+        said = f"all plans here are done: {listed}; write the next, or name one: {command} {name}"
     if command == FROM_EXISTING:
         return said
     return f"{said}, or for every run: ralph config set paths.plan {shlex.quote(plans[0].address)}"
@@ -188,8 +190,12 @@ def choose_plans(
         named = [one for one in found if _is_named(one, name)]
         if len(named) == 1:
             return tuple(named)
-    is_open = [one for one in found[:MOST_READ] if has_open_tasks(root, one)]
-    return tuple(is_open) if len(is_open) == 1 else tuple(found)
+    read = [(one, progress_of(root, one)) for one in found[:MOST_READ]]
+    is_open = [one for one, (done, total) in read if done < total]
+    if len(is_open) == 1:
+        return tuple(is_open)
+    is_over = len(read) == len(found) and all(done == total > 0 for _, (done, total) in read)
+    return tuple(replace(one, is_finished=is_over) for one in found)
 
 
 def find_named(found: Sequence[DetectedPlan], name: str) -> DetectedPlan | None:
