@@ -33,7 +33,7 @@ from ralph_ls.core.loop.rules.gate import (
 from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plan.formats.dispatch import (
     check_plan,
-    operations_of,
+    operations_for,
     parse_plan,
     waiting_tasks,
 )
@@ -334,7 +334,7 @@ def _with_checks(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) 
 
 def _why_broken(text: str, kind: PlanKind) -> str:
     """Why nothing of the text is read; empty where its format finds it in order."""
-    structured = operations_of(kind).text
+    structured = operations_for(kind, text).text
     return "" if structured is None else structured.why_broken(text)
 
 

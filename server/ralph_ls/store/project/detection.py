@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
-from ralph_ls.core.plan.formats.registry import FORMATS, is_at, plan_name
+from ralph_ls.core.plan.formats.registry import FORMATS, format_of_plan, is_at, plan_name
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.specs import ARCHIVE, FOLDER, is_spec
 from ralph_ls.protocol.config.config import ProfileName
@@ -85,7 +85,7 @@ def detect_profiles(root: Path) -> tuple[DetectedProfile, ...]:
 def detect_plans(root: Path) -> tuple[DetectedPlan, ...]:
     """The plans of other tools in ``root``, in the order of the formats, then by path."""
     return tuple(
-        DetectedPlan(kind=known.name, path=path)
+        DetectedPlan(kind=_kind_at(root, path, known), path=path)
         for known in FORMATS.values()
         if not known.signs or any(_is_there(root / sign) for sign in known.signs)
         for path in _plans_of(root, known)
@@ -165,8 +165,8 @@ def name_likely_plans(root: Path) -> str:
 
 
 _LIKELY = re.compile(
-    r"(?:fix[-_]?|implementation[-_]?|project[-_]?|work[-_]?|dev(?:elopment)?[-_]?)?plan\.md"
-    r"|(?:to-?dos?|tasks?|task[-_]?list|road-?map|backlog|milestones)\.md",
+    r"(?:(?:fix[-_]?|implementation[-_]?|project[-_]?|work[-_]?|dev(?:elopment)?[-_]?)?plan"
+    r"|(?:to-?dos?|tasks?|task[-_]?list|road-?map|backlog|milestones))\.(?:md|org)",
     re.IGNORECASE,
 )
 _ANY_MARKDOWN = re.compile(r"(?!(?:readme|index|template)\.).+\.md", re.IGNORECASE)
@@ -200,7 +200,7 @@ def detect_formats(root: Path) -> tuple[PlanFormat, ...]:
 def is_of_tool(root: Path, path: str) -> bool:
     """Whether a file of the repository is a plan of another tool, or a part of one."""
     return any(
-        is_at(path, known) and not (path in known.shared and _why_foreign(root, path, known))
+        is_at(path, known) and not (_is_shared(path, known) and _why_foreign(root, path, known))
         for known in FORMATS.values()
         if known.files
     )
@@ -211,25 +211,51 @@ def foreign_plans(root: Path) -> tuple[tuple[str, str], ...]:
     return tuple(
         (path, why)
         for known in FORMATS.values()
-        for path in known.shared
-        if "/" not in path and _is_there(root / path) and (why := _why_foreign(root, path, known))
+        for pattern in known.shared
+        if "/" not in pattern
+        for path in expand(root, pattern, any_case=known.any_case)
+        if (why := _why_foreign(root, path, known))
     )
 
 
 def _paths_like(root: Path, pattern: str, known: PlanFormat) -> Iterator[str]:
     """The paths of a format that a pattern names, without those of other programs."""
-    for path in expand(root, pattern, known.not_in):
-        if not (path in known.shared and _why_foreign(root, path, known)):
+    for path in expand(root, pattern, known.not_in, any_case=known.any_case):
+        if not (_is_shared(path, known) and _why_foreign(root, path, known)):
             yield path
+
+
+def _is_shared(path: str, known: PlanFormat) -> bool:
+    """Whether other programs have files there, too."""
+    return (path.casefold() if known.any_case else path) in known.shared
+
+
+def format_at(root: Path, path: str | None, kind: PlanKind) -> PlanFormat:
+    """The format of a run's plan by its path and the text that is there now.
+
+    As ``format_of_plan``, and ``format_of_text`` of what can be read.
+    """
+    known = format_of_plan(path, kind)
+    return known if path is None else FORMATS[_kind_at(root, path, known)]
+
+
+def _kind_at(root: Path, path: str, known: PlanFormat) -> PlanKind:
+    return known.name if known.written_as is None else known.written_as(text_at(root, path) or "")
 
 
 def _why_foreign(root: Path, path: str, known: PlanFormat) -> str:
     """Why a file is no plan of the format; one that cannot be read is, so that it is reported."""
+    text = text_at(root, path)
+    return "" if text is None else _why_foreign_text(text, known.name)
+
+
+def text_at(root: Path, path: str) -> str | None:
+    """The text of a file; empty where there is none, None where it cannot be read."""
     try:
         data = read_plan_file(resolve_inside(root, path))
     except RalphError:
-        return ""
-    return _why_foreign_text((data or b"").decode("utf-8", errors="replace"), known.name)
+        return None
+    return (data or b"").decode("utf-8", errors="replace")
 
 
 @lru_cache(maxsize=8)
@@ -260,14 +286,31 @@ def places_without_plan(root: Path, known: PlanFormat) -> tuple[str, ...]:
 
 
 def expand(
-    root: Path, pattern: str, not_in: tuple[str, ...] = (), *, folder: str = ""
+    root: Path,
+    pattern: str,
+    not_in: tuple[str, ...] = (),
+    *,
+    folder: str = "",
+    any_case: bool = False,
 ) -> Iterator[str]:
     """The paths below ``root`` that a pattern names, sorted; ``*`` is for a part of one name.
 
-    ``{folder}`` at its beginning is ``folder``, read literally.
+    ``{folder}`` at its beginning is ``folder``, read literally. In ``any_case`` capitals count as
+    small letters; a path is as the folder spells it, so that each file is there once.
     """
+    if any_case:
+        yield from _in_any_case(root, pattern)
+        return
     below = pattern.removeprefix("{folder}/")
     yield from _expanded(root, folder if below != pattern else "", below.split("/"), not_in)
+
+
+def _in_any_case(root: Path, name: str) -> list[str]:
+    """The spellings of a name in the root; the name itself where the root cannot be listed."""
+    try:
+        return [one for one in names_in(root) if one.casefold() == name and _is_there(root / one)]
+    except StateUnusable:
+        return [name] if _is_there(root / name) else []
 
 
 def _expanded(root: Path, folder: str, parts: list[str], not_in: tuple[str, ...]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 A file is an object of tags, each with a list ``tasks`` or a list itself; an older one is a single
 such list. One tag is the plan of a run, but an edit finds its task in any: numbers begin again in
 each tag, so an id names its tag, ``auth:5``, except in ``master``, or in the first tag where there
-is no such one. Unknown fields stay in the text, which is never written as a whole from these values.
+is no such one. Unknown fields stay in the text, which is never written as a whole from these.
 
 A subtask's id is that of its task with its number: ``5.2``. Its dependencies without a point name
 its siblings. Below a task that is done or was given up, no subtask is open: its tool looks at none

@@ -87,7 +87,7 @@ def test_a_task_waits_for_its_subtasks_and_they_for_what_it_waits_for() -> None:
                      id="no-object"),
         pytest.param(tasks_of({"id": 1, "title": "a", "subtasks": [{"id": 1, "subtasks": [{}]}]}),
                      ["1", "1.1"], id="two-levels-only"),
-        pytest.param('{"master": [{"id": 1, "title": "a", "status": "pending"}], "x": [{"id": 2}, 3]}',
+        pytest.param('{"master": [{"id": 1, "title": "a", "status": "todo"}], "x": [{"id": 2}, 3]}',
                      ["1"], id="tag-without-an-object"),
         pytest.param("{}", [], id="no-tasks"),
         pytest.param("", [], id="empty"),
