@@ -198,6 +198,27 @@ def test_a_line_that_is_restored_and_done_has_its_date(project: Project) -> None
 
 
 @pytest.mark.slow
+def test_a_list_in_markdown_named_todo_txt_is_worked_on(project: Project) -> None:
+    project.plan()
+    git(project.repository, "mv", "@fix_plan.md", "TODO.txt")
+    before = "# Shop\n\n- [ ] Pay by card\n- [ ] Log in\n- [ ] Mail\n"
+    project.file("TODO.txt").write_text(before, encoding="utf-8")
+    git(project.repository, "commit", "-qam", "sample")
+    assert "Next: Pay by card" in project.tell("plan").stdout
+    project.agent(
+        "work; sed -i 's/\\[ \\] Pay/[x] Pay/; /Log in/d; s/Mail/Mail or not/' TODO.txt; commit; "
+        "report 'STATUS: IN_PROGRESS'"
+    )
+    done = project.run("1", "--json")
+    (started,) = told(done, "iterationStarted")
+    assert started.task.title == "Pay by card"
+    assert "todo.txt" not in project.prompt(1)
+    assert [event.done for event in told(done, "planChanged")] == [(started.task.id,)]
+    text = project.file("TODO.txt").read_text(encoding="utf-8")
+    assert text.startswith("# Shop\n\n- [x] Pay by card\n- [ ] Log in\n")
+
+
+@pytest.mark.slow
 def test_a_task_is_named_by_its_number(project: Project) -> None:
     with_sample(project, "kiro").agent("work; commit; report 'STATUS: IN_PROGRESS'")
     ran = project.run("1", "--task", "2.1")

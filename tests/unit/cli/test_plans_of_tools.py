@@ -338,10 +338,74 @@ def test_a_short_list_is_a_todo_txt(ralph: Ralph, shop: Path) -> None:
 
 
 def test_a_problem_of_every_story_is_shown_once(ralph: Ralph, shop: Path) -> None:
-    stories = [{"id": f"US-{nth}", "title": f"Story {nth}", "passes": True} for nth in range(5)]
+    stories = [
+        {"id": f"US-{nth}", "title": f"Story {nth}", "passes": True, "reviewStatus": None}
+        for nth in range(5)
+    ]
     write(shop, "prd.json", json.dumps({"branchName": "", "userStories": stories}, indent=1))
     (line,) = [one for one in ralph(shop, "plan").out.splitlines() if "unreviewed" in one]
-    assert line.endswith("only a review may pass it (5 like this, on lines 7, 12, 17, 22, 27)")
+    assert line.endswith("only a review may pass it (5 like this, on lines 7, 13, 19, 25, 31)")
+
+
+ORG = """* TODO Heap
+:PROPERTIES:
+:ID: heap
+:END:
+** TODO Strings
+* TODO Collect
+:PROPERTIES:
+:BLOCKER: heap
+:END:
+"""
+WAITING_TASKS = [
+    {"id": nth, "title": "abcdef"[nth], "dependencies": needs}
+    for nth, needs in enumerate([[], [0], [0, 1], [0, 1, 2], [0, 1, 2, 3]])
+]
+WAITING_TASKS[1]["subtasks"] = [{"id": 1, "title": "part"}, {"id": 2, "dependencies": [1]}]
+WAITING_STORIES = [
+    {"id": "A", "title": "a", "passes": False},
+    {"id": "B", "title": "b", "passes": False, "dependsOn": ["A"]},
+    {"id": "C", "title": "c", "passes": True, "dependsOn": ["A"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "shown"),
+    [
+        ("TODO.org", ORG, {"heap": "", "e967d16d": "", "81824c90": "heap"}),
+        (
+            TASK_MASTER,
+            json.dumps({"tasks": WAITING_TASKS}),
+            {"0": "", "1": "0", "1.1": "", "1.2": "1.1", "2": "0, 1", "3": "0, 1, 2",
+             "4": "0, 1, 2 and 1 more"},
+        ),
+        ("prd.json", json.dumps({"stories": WAITING_STORIES}), {"A": "", "B": "A", "C": ""}),
+        ("@fix_plan.md", "- [ ] A1. Pay\n- [ ] A2. Log in (depends on A1)\n", None),
+    ],
+)  # fmt: skip
+def test_a_task_that_waits_says_for_which(
+    ralph: Ralph, shop: Path, path: str, text: str, shown: dict[str, str] | None
+) -> None:
+    write(shop, path, text)
+    lines = [one for one in ralph(shop, "plan").out.splitlines() if one.startswith("  ")]
+    found = {
+        line.partition("[")[2].partition("]")[0]: line.partition("waits for: ")[2].rstrip(")")
+        for line in lines
+    }
+    if shown is None:
+        first, second = found
+        assert found == {first: "", second: first}
+    else:
+        assert found == shown
+
+
+def test_a_plan_elsewhere_has_the_format_of_its_place(
+    ralph: Ralph, shop: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "other", TASK_MASTER, JSON)
+    shown = ralph(shop, "plan", str(tmp_path / "other" / TASK_MASTER)).out
+    assert "  ○ Pay  [1]" in shown
+    assert "criteria" not in shown
 
 
 class TestOutsideARepository:

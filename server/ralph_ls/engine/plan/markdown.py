@@ -20,7 +20,6 @@ from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
 from ralph_ls.core.plan.diff.guard_overrides import task_excerpt
 from ralph_ls.core.plan.diff.pairing import is_unfinished, logged_as_finished
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
-from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.core.plan.model import ParsedPlan, Plan
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import escape_surrogates
@@ -72,7 +71,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, RemovedTask, TaskRef
 from ralph_ls.store.files import resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import LoadedSettings
-from ralph_ls.store.project.detection import why_of_tool
+from ralph_ls.store.project.detection import format_at, why_of_tool
 from ralph_ls.store.project.prompt_texts import notes_of_plan
 
 PLANNING_TRIES = 3
@@ -178,7 +177,7 @@ class MarkdownSource(PlanSource):
 
     @property
     def _format(self) -> PlanFormat:
-        return format_of_plan(self.path, profile_of(self.config.profile).plan_kind)
+        return format_at(self.root, self.path, profile_of(self.config.profile).plan_kind)
 
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
         """A plan without a character is no plan, so it is written where the agent writes plans.

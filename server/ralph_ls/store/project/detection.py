@@ -21,7 +21,13 @@ from pathlib import Path
 
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
-from ralph_ls.core.plan.formats.registry import FORMATS, is_at, matches, plan_name
+from ralph_ls.core.plan.formats.registry import (
+    FORMATS,
+    format_of_plan,
+    is_at,
+    matches,
+    plan_name,
+)
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.specs import ARCHIVE, FOLDER, is_spec
 from ralph_ls.protocol.config.config import ProfileName
@@ -90,7 +96,7 @@ def detect_profiles(root: Path) -> tuple[DetectedProfile, ...]:
 def detect_plans(root: Path) -> tuple[DetectedPlan, ...]:
     """The plans of other tools in ``root``, in the order of the formats, then by path."""
     return tuple(
-        DetectedPlan(kind=known.name, path=path)
+        DetectedPlan(kind=_kind_at(root, path, known), path=path)
         for known in FORMATS.values()
         for path in _plans_of(root, known)
     )
@@ -169,8 +175,8 @@ def name_likely_plans(root: Path) -> str:
 
 
 _LIKELY = re.compile(
-    r"(?:fix[-_]?|implementation[-_]?|project[-_]?|work[-_]?|dev(?:elopment)?[-_]?)?plan\.md"
-    r"|(?:to-?dos?|tasks?|task[-_]?list|road-?map|backlog|milestones)\.md",
+    r"(?:(?:fix[-_]?|implementation[-_]?|project[-_]?|work[-_]?|dev(?:elopment)?[-_]?)?plan"
+    r"|(?:to-?dos?|tasks?|task[-_]?list|road-?map|backlog|milestones))\.(?:md|org)",
     re.IGNORECASE,
 )
 _ANY_MARKDOWN = re.compile(r"(?!(?:readme|index|template)\.).+\.md", re.IGNORECASE)
@@ -215,28 +221,24 @@ def foreign_plans(root: Path) -> tuple[tuple[str, str], ...]:
     return tuple(
         (path, why)
         for known in FORMATS.values()
-        for path in known.shared
-        if "/" not in path and _is_there(root / path) and (why := _why_foreign(root, path, known))
+        for pattern in known.shared
+        if "/" not in pattern
+        for path in expand(root, pattern, any_case=known.any_case)
+        if (why := _why_foreign(root, path, known))
     )
 
 
 def _paths_like(root: Path, pattern: str, known: PlanFormat) -> Iterator[str]:
     """The paths of a format that a pattern names, without those of other programs."""
-    return (path for path in expand(root, pattern, known.not_in) if _is_own(root, path, known))
+    paths = expand(root, pattern, known.not_in, any_case=known.any_case)
+    return (path for path in paths if _is_own(root, path, known))
 
 
 def _is_own(root: Path, path: str, known: PlanFormat) -> bool:
-    """Whether a file in a place of a format is not another program's.
-
-    That is read where the format shares the place with others.
-    """
-    if not _has_sign(root, known):
-        return False
-    others = (one for one in known.files if one not in known.shared)
-    is_shared = any(matches(path, one, known.not_in) for one in known.shared)
-    if not is_shared or any(matches(path, one, known.not_in) for one in others):
-        return True
-    return not _why_foreign(root, path, known)
+    """Whether a file in a place of a format is not another program's."""
+    return _has_sign(root, known) and not (
+        _is_shared(path, known) and _why_foreign(root, path, known)
+    )
 
 
 def _has_sign(root: Path, known: PlanFormat) -> bool:
@@ -244,17 +246,39 @@ def _has_sign(root: Path, known: PlanFormat) -> bool:
     if not known.signs or any(_is_there(root / sign) for sign in known.signs):
         return True
     paths = (path for pattern in known.files for path in expand(root, pattern, known.not_in))
-    return any(_is_sure_text(_text_at(root, path), known.name) for path in paths)
+    return any(_is_sure_text(text_at(root, path), known.name) for path in paths)
+
+
+def _is_shared(path: str, known: PlanFormat) -> bool:
+    """Whether other programs have files there, too, and no place of the format's own names it."""
+    place = path.casefold() if known.any_case else path
+    own = (one for one in known.files if one not in known.shared)
+    return any(matches(place, one, known.not_in) for one in known.shared) and not any(
+        matches(place, one, known.not_in) for one in own
+    )
+
+
+def format_at(root: Path, path: str | None, kind: PlanKind) -> PlanFormat:
+    """The format of a run's plan by its path and the text that is there now.
+
+    As ``format_of_plan``, and ``format_of_text`` of what can be read.
+    """
+    known = format_of_plan(path, kind)
+    return known if path is None else FORMATS[_kind_at(root, path, known)]
+
+
+def _kind_at(root: Path, path: str, known: PlanFormat) -> PlanKind:
+    return known.name if known.written_as is None else known.written_as(text_at(root, path) or "")
 
 
 def _why_foreign(root: Path, path: str, known: PlanFormat) -> str:
     """Why a file is no plan of the format; one that cannot be read is, so that it is reported."""
-    text = _text_at(root, path)
+    text = text_at(root, path)
     return "" if text is None else _why_foreign_text(text, known.name)
 
 
-def _text_at(root: Path, path: str) -> str | None:
-    """The text of a file; None where it cannot be read."""
+def text_at(root: Path, path: str) -> str | None:
+    """The text of a file; empty where there is none, None where it cannot be read."""
     try:
         data = read_plan_file(resolve_inside(root, path))
     except RalphError:
@@ -295,14 +319,31 @@ def places_without_plan(root: Path, known: PlanFormat) -> tuple[str, ...]:
 
 
 def expand(
-    root: Path, pattern: str, not_in: tuple[str, ...] = (), *, folder: str = ""
+    root: Path,
+    pattern: str,
+    not_in: tuple[str, ...] = (),
+    *,
+    folder: str = "",
+    any_case: bool = False,
 ) -> Iterator[str]:
     """The paths below ``root`` that a pattern names, sorted; ``*`` is for a part of one name.
 
-    ``{folder}`` at its beginning is ``folder``, read literally.
+    ``{folder}`` at its beginning is ``folder``, read literally. In ``any_case`` capitals count as
+    small letters; a path is as the folder spells it, so that each file is there once.
     """
+    if any_case:
+        yield from _in_any_case(root, pattern)
+        return
     below = pattern.removeprefix("{folder}/")
     yield from _expanded(root, folder if below != pattern else "", below.split("/"), not_in)
+
+
+def _in_any_case(root: Path, name: str) -> list[str]:
+    """The spellings of a name in the root; the name itself where the root cannot be listed."""
+    try:
+        return [one for one in names_in(root) if one.casefold() == name and _is_there(root / one)]
+    except StateUnusable:
+        return [name] if _is_there(root / name) else []
 
 
 def _expanded(root: Path, folder: str, parts: list[str], not_in: tuple[str, ...]) -> Iterator[str]:

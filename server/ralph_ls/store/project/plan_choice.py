@@ -22,14 +22,14 @@ from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.task_words import TaskState
-from ralph_ls.store.files import read_regular, resolve_inside
+from ralph_ls.store.files import read_regular
 from ralph_ls.store.project.detection import (
     DetectedPlan,
     detect_plans,
     likely_plans,
     places_without_plan,
+    text_at,
 )
-from ralph_ls.store.project.plan_folder import read_plan_file
 
 FEATURE_VARIABLE = "SPECIFY_FEATURE"
 FEATURE_FILE = ".specify/feature.json"
@@ -94,8 +94,8 @@ def current_tag_of(root: Path, path: str) -> str:
 
     if path != TASK_MASTER.files[0]:
         return ""
-    tag = current_tag(_text_at(root, TASK_MASTER_STATE))
-    return tag if tag in tags_in(_text_at(root, path)) else ""
+    tag = current_tag(text_at(root, TASK_MASTER_STATE) or "")
+    return tag if tag in tags_in(text_at(root, path) or "") else ""
 
 
 def split_address(named: str) -> tuple[str, str]:
@@ -111,19 +111,11 @@ def _tags_of(root: Path, plan: DetectedPlan) -> tuple[DetectedPlan, ...]:
 
     if plan.kind is not PlanKind.TASK_MASTER:
         return ()
-    tags = tags_in(_text_at(root, plan.path))
+    tags = tags_in(text_at(root, plan.path) or "")
     default = FIRST_TAG if FIRST_TAG in tags else next(iter(tags), "")
     current = current_tag_of(root, plan.path) or default
     found = (replace(plan, tag=tag, is_current=tag == current) for tag in tags)
     return tuple(found) if len(tags) > 1 else ()
-
-
-def _text_at(root: Path, path: str) -> str:
-    try:
-        data = read_plan_file(resolve_inside(root, path))
-    except RalphError:
-        return ""
-    return (data or b"").decode("utf-8", errors="replace")
 
 
 QUEUE_KEYS = ("label", "milestone", "assignee")

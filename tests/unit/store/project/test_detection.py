@@ -149,11 +149,11 @@ class TestLikelyPlans:
         assert len(likely_plans(tmp_path)) == 100
 
     def test_a_message_names_why_a_file_is_no_plan(self, tmp_path: Path) -> None:
-        write(tmp_path, "todo.txt", "# Plan\n- [ ] a\n")
+        write(tmp_path, "Todo.txt", "(A) a\n- b\n")
         write(tmp_path, "tasks/tasks.json", "[]")
         assert name_likely_plans(tmp_path) == (
-            "; todo.txt is no plan: it is Markdown, and a todo.txt has one task a line; "
-            "name it TODO.md"
+            "; Todo.txt is no plan: it has lines in Markdown, and a todo.txt has one task a line; "
+            "write all of its tasks in one of the two forms"
         )
         put(tmp_path, "my plans/", "my plans/TODO.md")
         assert name_likely_plans(tmp_path).startswith(
@@ -328,7 +328,12 @@ class TestPlansOfOtherTools:
             ("todo.txt", "Buy milk\n", True),
             ("todo.txt", "(A) Call the bank\n", True),
             ("todo.txt", "Notes:\nNo pricing. No fluff.\n", False),
-            ("todo.txt", "- Buy milk\n", False),
+            ("todo.txt", "- Buy milk\n", True),
+            ("todo.txt", "# Shop\n\nNothing is left to do.\n", False),
+            ("TODO.txt", "(A) Call the bank\n", True),
+            ("Todo.txt", "Notes:\nNo pricing. No fluff.\n", False),
+            ("TODO.org", "* TODO Pay\n", True),
+            ("PLAN.org", "* TODO Pay\n", True),
             ("tasks/tasks.json", '[{"id": 1, "title": "a", "status": "todo"}]', True),
             ("tasks/tasks.json", '{"tasks": [{"title": "a", "status": "done"', True),
             ("tasks/tasks.json", '{"tasks": [{"id": "T1", "name": "Case"}]}', False),

@@ -172,6 +172,10 @@ class PlanFormat:
     """
     suffixes: tuple[str, ...] = ()
     """Endings of a file that is of this format wherever it is."""
+    any_case: bool = False
+    """Whether its users also write the names of its files in capitals."""
+    written_as: Callable[[str], PlanKind] | None = None
+    """The format of a text in one of its files; None where the path alone decides."""
     shows: tuple[str, ...] = ()
     """Patterns of paths that show the format where it has no plan yet."""
     begin: str = ""

@@ -21,5 +21,6 @@ ORG = PlanFormat(
     load=_load,
     files=("todo.org", "plan.org", "tasks.org"),
     suffixes=(".org",),
+    any_case=True,
     instructions="org",
 )

@@ -259,7 +259,8 @@ def test_whose_a_document_is(text: str, *, broken: bool, foreign: bool, sure: bo
     st.lists(
         st.sampled_from(
             ["# Story 1.1: a", "## Status", "Done", "Status: x", "## Tasks", "- [ ] b", "\n",
-             "\r\n", "  - [x] Task 1: c", "1. d", "```", "## QA", "- [ ] [BLOCKED] e", "  - Blocked by: f"]
+             "\r\n", "  - [x] Task 1: c", "1. d", "```", "## QA",
+             "- [ ] [BLOCKED] e", "  - Blocked by: f"]
         )
     ).map("".join)
 )  # fmt: skip

@@ -353,41 +353,27 @@ def test_a_plan_of_a_ticked_phase_opens_with_its_phase() -> None:
     assert [states(parse_text(phase).plan)[one] for one in ("1", "01-01")] == ["todo", "done"]
 
 
+OPEN_BOX = "with an open box"
+COUNTS = "the phase is ticked, or the table of progress counts"
 ONE = (
-    1,
-    (
-        "1 plan with an open box is read as done (01-01): the phase is ticked, or the table of "
-        "progress counts it; tick the box, or open the phase and correct its row"
-    ),
+    f"1 plan {OPEN_BOX} is read as done (01-01): {COUNTS} it; tick the box, or open the phase and "
+    "correct its row"
 )
 EIGHT = (
-    1,
-    (
-        "8 plans with an open box are read as done (01-01, 01-02, 01-03 and 5 more): the phase is "
-        "ticked, or the table of progress counts them; tick the boxes, or open the phase and correct "
-        "its row"
-    ),
+    f"8 plans {OPEN_BOX} are read as done (01-01, 01-02, 01-03 and 5 more): {COUNTS} them; tick "
+    "the boxes, or open the phase and correct its row"
 )
 PHASE = (
-    9,
-    (
-        "1 phase with an open box is complete in the table of progress (Phase 3), and read as open; "
-        "tick the box, or correct the table"
-    ),
+    f"1 phase {OPEN_BOX} is complete in the table of progress (Phase 3), and read as open; tick "
+    "the box, or correct the table"
 )
 PHASES = (
-    0,
-    (
-        "2 phases with an open box are complete in the table of progress (Phase 1, Phase 2), and read "
-        "as open; tick the boxes, or correct the table"
-    ),
+    f"2 phases {OPEN_BOX} are complete in the table of progress (Phase 1, Phase 2), and read as "
+    "open; tick the boxes, or correct the table"
 )
 OTHER = (
-    0,
-    (
-        "in 1 phase (Phase 1) the table of progress counts more plans as done than are ticked, and "
-        "not as many as are listed, so the boxes count; tick those that are done, or correct the table"
-    ),
+    "in 1 phase (Phase 1) the table of progress counts more plans as done than are ticked, and "
+    "not as many as are listed, so the boxes count; tick those that are done, or correct the table"
 )
 
 
@@ -395,12 +381,12 @@ OTHER = (
     ("text", "remarks"),
     [
         pytest.param(SHOP, [], id="agreed"),
-        pytest.param("- [x] Phase 1: a\n- [ ] 01-01: b\n- [x] 01-02: c\n", [ONE], id="one"),
-        pytest.param(COUNTED, [EIGHT, PHASE], id="several"),
+        pytest.param("- [x] Phase 1: a\n- [ ] 01-01: b\n- [x] 01-02: c\n", [(1, ONE)], id="one"),
+        pytest.param(COUNTED, [(1, EIGHT), (9, PHASE)], id="several"),
         pytest.param("- [ ] Phase 1: a\n- [ ] Phase 2: b\n| 1. a | Complete |\n| 2. b | Complete |"
-                     "\n| 3. c | Complete |", [PHASES], id="phases"),
+                     "\n| 3. c | Complete |", [(0, PHASES)], id="phases"),
         pytest.param("- [ ] 01-01: a\n- [x] 01-02: b\n| 1. a | 3/4 | - |\n| 2. b | 1/2 | - |",
-                     [OTHER], id="other-plans"),
+                     [(0, OTHER)], id="other-plans"),
         pytest.param("- [x] 01-01: a\n- [ ] 01-02: b\n| 1. a | 0/2 | - |", [], id="table-is-old"),
     ],
 )  # fmt: skip

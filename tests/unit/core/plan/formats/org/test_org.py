@@ -295,7 +295,8 @@ def test_lists_without_boxes_are_reported_where_nothing_is_a_task() -> None:
     text = "- Spout\n  1. solder it\n* Notes\n- Buy tea\n#+begin_example\n- x\n#+end_example\n"
     (remark,) = check_text(text)
     assert (remark.code, remark.message) == (
-        "lines-not-read", "2 lines without a box are not read; write each that is a task as: - [ ] …"
+        "lines-not-read",
+        "2 lines without a box are not read; write each that is a task as: - [ ] …",
     )  # fmt: skip
     edit = quick_fix_edit(remark, text)
     assert edit is not None
