@@ -228,14 +228,10 @@ def _is_part(name: str, folder: str) -> bool:
     return path in {folder, folder.rpartition("/")[2]}
 
 
-def has_open_tasks(root: Path, plan: DetectedPlan) -> bool:
-    """Whether it has open tasks; one that cannot be read has none."""
-    done, total = progress_of(root, plan)
-    return done < total
-
-
 def progress_of(root: Path, plan: DetectedPlan) -> tuple[int, int]:
-    """Its finished tasks, and all of them; skipped ones do not count."""
+    """Its finished tasks, and all of them; skipped ones do not count, and one that cannot be read has
+    none.
+    """
     from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
 
     try:

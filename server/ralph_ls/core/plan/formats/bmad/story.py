@@ -2,8 +2,8 @@
 
 The section is read and edited as any list of tasks in Markdown. Boxes elsewhere, such as the
 suggestions of a review, are no tasks; open ones are reported while the story is not done. A story
-whose status is Done is finished whatever its boxes. A document without that section, as stories
-with a form of their own, is read as a whole.
+whose status is Done is finished whatever its boxes. A document without that section is read as a
+whole.
 
 A task that is labelled with a number, ``Task 1``, ``1.2``, is known by that number, so that an
 agent that rewords it is recognised.
