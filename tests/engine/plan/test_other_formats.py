@@ -108,6 +108,27 @@ def test_the_plans_of_a_roadmap_come_in_the_place_of_their_phases(project: Proje
 
 
 @pytest.mark.slow
+def test_a_plan_that_the_table_counts_is_not_done_again(project: Project) -> None:
+    with_sample(project, "gsd")
+    row = "| 7. Reset | 1/1 | Complete | 2026-01-05 |\n| 9. Layer | 0/1 | Not started | - |\n"
+    path = project.file(".planning/ROADMAP.md")
+    path.write_text(f"{ROADMAP}\n{row}", encoding="utf-8")
+    summary = project.file(".planning/phases/09-layer/09-01-SUMMARY.md")
+    summary.parent.mkdir(parents=True)
+    summary.write_text("Done.\n", encoding="utf-8")
+    git(project.repository, "add", "-A")
+    git(project.repository, "commit", "-qm", "executed")
+    tick = (
+        "sed -i 's/0.1 | Not started/1\\/1 | In Progress/; s/ \\] 09-01/x] 09-01/' .planning/*.md"
+    )
+    project.agent(f"work; {tick}; commit; report 'STATUS: IN_PROGRESS'")
+    done = project.run("2", "--json")
+    assert [one.task.id for one in told(done, "iterationStarted")] == ["8", "8"]
+    assert "1 open plan has a SUMMARY beside it (09-01)" in done.stdout
+    assert [one for event in told(done, "planChanged") for one in event.done] == ["09-01"]
+
+
+@pytest.mark.slow
 def test_what_an_agent_may_not_change_is_restored(project: Project) -> None:
     with_sample(project, "task-master")
     path = ".taskmaster/tasks/tasks.json"

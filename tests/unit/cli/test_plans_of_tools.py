@@ -450,3 +450,17 @@ class TestOutsideARepository:
     ) -> None:
         monkeypatch.setenv("RALPH_PROFILE", "beads")
         assert "is not in a git work tree" in ralph(tmp_path, "plan").err
+
+
+def test_an_open_plan_of_gsd_with_a_summary_is_reported(ralph: Ralph, shop: Path) -> None:
+    phases = "- [ ] **Phase 1: Pay**\n\n- [ ] 01-01-PLAN.md\n- [ ] 01-02-PLAN.md\n"
+    write(shop, ".planning/ROADMAP.md", phases)
+    assert "SUMMARY" not in ralph(shop, "plan").out
+    write(shop, ".planning/phases/01-pay/01-01-SUMMARY.md", "Done.\n")
+    said = "line 3: summary-of-open-plan: 1 open plan has a SUMMARY beside it (01-01)"
+    assert said in ralph(shop, "plan").out
+    assert said in ralph(shop / ".planning", "plan", "ROADMAP.md").out
+    counted = f"{phases}\n| 1. Pay | 1/2 | In Progress | |\n"
+    write(shop, ".planning/ROADMAP.md", counted)
+    assert "1 of 3 tasks done. Next: Plan 01-02" in ralph(shop, "plan").out
+    assert "SUMMARY" not in ralph(shop, "plan").out

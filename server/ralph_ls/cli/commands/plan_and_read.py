@@ -38,6 +38,7 @@ from ralph_ls.core.plan.formats.dispatch import (
     waiting_tasks,
 )
 from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
+from ralph_ls.core.plan.formats.gsd.operations import open_but_executed
 from ralph_ls.core.plan.formats.plan_format import PlanStorage
 from ralph_ls.core.plan.formats.registry import format_of, format_of_file
 from ralph_ls.core.plan.formats.stories.story_file import ParsedStories
@@ -70,6 +71,7 @@ from ralph_ls.protocol.verb_output import PlanTasks, ReadOutput
 from ralph_ls.store.files import read_regular, size_in_words
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.detection import executed_tasks
 from ralph_ls.store.project.plan_choice import (
     current_tag_of,
     plan_path,
@@ -136,7 +138,7 @@ def show_plan(
         skip_review=config.skip_review,
         tag=place.tag,
     )
-    parsed = _with_checks(parsed, text, place.kind, config)
+    parsed = _with_checks(parsed, text, place, config)
     if as_json:
         emit_document(PlanTasks.model_validate(plan_to_json(parsed)))
     else:
@@ -325,10 +327,15 @@ def _plan_settings() -> Config:
         return Config(optional_sections=OPTIONAL_SECTIONS)
 
 
-def _with_checks(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) -> ParsedPlan:
+def _with_checks(parsed: ParsedPlan, text: str, place: PlanLocation, config: Config) -> ParsedPlan:
     """The plan with what its checks found beside its other problems, by line."""
-    found = plan_problems(check_plan(parsed, text, kind, marker=config.gate.marker))
-    problems = sorted((*parsed.problems, *found), key=lambda problem: problem.line)
+    found = plan_problems(check_plan(parsed, text, place.kind, marker=config.gate.marker))
+    executed = executed_tasks(_root() / place.path, format_of(place.kind))
+    left = open_but_executed(parsed.plan, executed) if executed else None
+    problems = sorted(
+        (*parsed.problems, *found, *([] if left is None else [left])),
+        key=lambda problem: problem.line,
+    )
     return dataclasses.replace(parsed, problems=tuple(problems))
 
 

@@ -296,6 +296,13 @@ def _is_sure_text(text: str | None, kind: PlanKind) -> bool:
     return text is not None and FORMATS[kind].load().is_sure(text)
 
 
+def executed_tasks(plan: Path, known: PlanFormat) -> frozenset[str]:
+    """The ids of the tasks that a tool has executed, by the names of its files beside a plan."""
+    ending = known.executed.rpartition("*")[2]
+    found = expand(plan.parent, known.executed) if known.executed else ()
+    return frozenset(path.rpartition("/")[2].removesuffix(ending) for path in found)
+
+
 def why_of_tool(root: Path) -> str:
     """Why another tool, and not the loop, writes the plan here, and how; empty where none does."""
     tools = [known for known in detect_formats(root) if known.begin]

@@ -180,6 +180,10 @@ class PlanFormat:
     """Patterns of paths that show the format where it has no plan yet."""
     begin: str = ""
     """How its users write a plan, in words that follow "has no plan yet;"."""
+    executed: str = ""
+    """The pattern of files that the tool writes when it has executed a task, relative to the folder
+    of the plan; ``*`` in their name is the id of the task.
+    """
     documents: tuple[str, ...] = ()
     """Documents for the prompt, relative to the root; ``{folder}`` is that of the plan."""
     settings: tuple[tuple[str, object], ...] = ()

@@ -63,10 +63,10 @@ _NUMBERED = re.compile(
     r"(?:story[-_])?(?P<epic>[0-9]+[a-z]?)[-._](?P<nth>[0-9]+[a-z]?)[-_](?P<name>.+)", re.IGNORECASE
 )
 _LABELLED = re.compile(
-    r"(?P<label>(?:[a-z]+-)?(?:[a-z]*[0-9]+[a-z]?)(?:[-.][0-9]+[a-z]?)+)-(?P<name>.+)",
+    r"(?P<label>(?:[a-z]+-)?[a-z]*[0-9]+[a-z]?(?:[-.][0-9]+[a-z]?)+|[a-z]{1,2}-[0-9]+)-(?P<name>.+)",
     re.IGNORECASE,
 )
-"""A story of a list beside the epics: ``TD-1-1-types``, ``se1-5-editor``."""
+"""A story of a list beside the epics: ``TD-1-1-types``, ``se1-5-editor``, ``g-01-log-in``."""
 _EPIC = re.compile(r"(?:[^\W\d]+-)*epic(?:[-_.]?[0-9].*|-.*)?", re.IGNORECASE)
 _RETROSPECTIVE = re.compile(r"(?:.*[-_])?retrospective", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_][^\W\d]*(?:-[^\W\d]+)*")

@@ -20,6 +20,7 @@ GSD = PlanFormat(
     storage=PlanStorage.FILE,
     load=_load,
     files=(".planning/ROADMAP.md",),
+    executed="phases/*/*-SUMMARY.md",
     documents=(".planning/PROJECT.md", ".planning/STATE.md"),
     instructions="gsd",
 )

@@ -17,7 +17,7 @@ heading, but neither a box nor plans, is reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ralph_ls.core.plan.formats.gsd.roadmap import (
     REASON,
@@ -32,7 +32,13 @@ from ralph_ls.core.plan.formats.task_lines import (
     with_last_line,
     without_reason,
 )
-from ralph_ls.core.plan.lint.remarks import CheckCode, LineSpan, LintRemark, first_names
+from ralph_ls.core.plan.lint.remarks import (
+    UNFINISHED,
+    CheckCode,
+    LineSpan,
+    LintRemark,
+    first_names,
+)
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.plan import PlanProblem
@@ -268,6 +274,21 @@ def _uncounted(known: Roadmap) -> _Disagreement:
         "than are ticked, and not as many as are listed, so the boxes count; tick those that are "
         "done, or correct the table"
     )
+
+
+def open_but_executed(plan: Plan, executed: Collection[str]) -> PlanProblem | None:
+    """The open plans that GSD has executed by its files, their ids being ``executed``."""
+    found = [one for one in plan.tasks if one.id in executed and one.state in UNFINISHED]
+    if not found:
+        return None
+    is_one = len(found) == 1
+    message = (
+        f"{len(found)} open plan{' has a SUMMARY' if is_one else 's have a SUMMARY'} beside "
+        f"{'it' if is_one else 'them'} ({first_names([one.id for one in found])}), and neither a "
+        f"tick nor the table of progress says that {'it is' if is_one else 'they are'} done; tick "
+        f"the box{'' if is_one else 'es'} of what is, or the next run works on it again"
+    )
+    return PlanProblem(code="summary-of-open-plan", message=message, line=found[0].line + 1)
 
 
 def _counted(tasks: Sequence[RoadmapTask], noun: str) -> str:

@@ -82,6 +82,7 @@ KEYS = """development_status:
   se1-6-epic-list: backlog
   hotfix-1-2-crash: in-review
   bug-7-crash: odd-one
+  g-01-log-in: backlog
   supp-epic-1-retrospective: optional
   team-retrospective: optional
   EPIC-two: backlog
@@ -113,12 +114,13 @@ def test_every_key_but_epics_and_retrospectives_is_a_story() -> None:
         ("se1-6-epic-list", "Story se1-6: Epic list", "supp-epic-1"),
         ("hotfix-1-2-crash", "Story hotfix-1-2: Crash", "supp-epic-1"),
         ("bug-7-crash", "Bug 7 crash", "supp-epic-1"),
+        ("g-01-log-in", "Story g-01: Log in", "supp-epic-1"),
         ("2-1-inner", "Story 2.1: Inner", "Epic 2"),
     ]
     assert [(one.code, one.line, one.message[:23]) for one in parsed.problems] == [
         ("story-status-unknown", 16, "the status odd-one is u"),
-        ("story-not-read", 23, "nested is not read, for"),
-        ("story-not-read", 28, "empty-one is not read, "),
+        ("story-not-read", 24, "nested is not read, for"),
+        ("story-not-read", 29, "empty-one is not read, "),
     ]
     for one, (start, end) in zip(parsed.problems, parsed.spans, strict=True):
         assert KEYS.splitlines()[one.line - 1][start:end] in {"odd-one", "nested", "empty-one"}

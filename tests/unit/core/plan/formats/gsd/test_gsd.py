@@ -13,6 +13,7 @@ from ralph_ls.core.plan.formats.gsd import operations
 from ralph_ls.core.plan.formats.gsd.operations import (
     check_text,
     needs_of,
+    open_but_executed,
     parse_text,
     protected_fields,
     why_broken,
@@ -397,6 +398,35 @@ def test_what_disagrees_is_reported_with_a_count(text: str, remarks: list[tuple[
     for one in found:
         line = text.split("\n")[one.place.line]
         assert line.endswith(line[one.place.start : one.place.end])
+
+
+@pytest.mark.parametrize(
+    ("executed", "message"),
+    [
+        ({"01-01", "02-04", "9-9"}, (
+            "1 open plan has a SUMMARY beside it (02-04), and neither a tick nor the table of "
+            "progress says that it is done; tick the box of what is, or the next run works on it "
+            "again"
+        )),
+        ({"02-04", "03-01"}, (
+            "1 open plan has a SUMMARY beside it (02-04), and neither a tick nor the table of "
+            "progress says that it is done; tick the box of what is, or the next run works on it "
+            "again"
+        )),
+        ({"01-01"}, None),
+    ],
+)  # fmt: skip
+def test_an_open_plan_that_was_executed_is_reported(
+    executed: set[str], message: str | None
+) -> None:
+    problem = open_but_executed(parse_text(COUNTED).plan, executed)
+    assert (None if problem is None else problem.message) == message
+    text = COUNTED.replace("3/4", "2/4")
+    problem = open_but_executed(parse_text(text).plan, {"02-03", "02-04"})
+    assert problem is not None
+    assert (problem.line, problem.message[:58]) == (
+        8, "2 open plans have a SUMMARY beside them (02-03, 02-04), an"
+    )  # fmt: skip
 
 
 def test_a_change_of_the_table_alone_is_merged() -> None:
