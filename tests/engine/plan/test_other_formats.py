@@ -38,6 +38,11 @@ ROUNDS = {
         "sed -i 's/ready-for-dev/done/' _bmad-output/implementation-artifacts/*",
         "The plan is a BMAD sprint",
     ),
+    "bmad-story": (
+        "Charge the card (AC: 1, 2)",
+        "sed -i '/Charge/s/\\[ \\]/[x]/; s/Approved/Ready for Review/' docs/stories/*.md",
+        "The plan is a BMAD story",
+    ),
     "todo.txt": (
         "Pay by card +shop @work",
         "sed -i 's/^(A) \\(.*\\)/x 2026-01-07 \\1 pri:A/' todo.txt",

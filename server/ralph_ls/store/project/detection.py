@@ -21,13 +21,22 @@ from pathlib import Path
 
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
-from ralph_ls.core.plan.formats.registry import FORMATS, format_of_plan, is_at, plan_name
+from ralph_ls.core.plan.formats.registry import (
+    FORMATS,
+    format_of_plan,
+    is_at,
+    matches,
+    plan_name,
+)
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.specs import ARCHIVE, FOLDER, is_spec
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.store.files import names_in, resolve_inside
 from ralph_ls.store.project.plan_folder import read_plan_file
+
+_MOST_TEXTS = 64
+"""Texts of which it is remembered whose they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +59,8 @@ class DetectedPlan:
     """Which of the plans in a file of Task Master it is; empty where that is not known."""
     is_current: bool = True
     """Whether it is the one that its tool takes by default."""
+    is_finished: bool = False
+    """Whether it is known that all its tasks are done."""
 
     @property
     def name(self) -> str:
@@ -87,7 +98,6 @@ def detect_plans(root: Path) -> tuple[DetectedPlan, ...]:
     return tuple(
         DetectedPlan(kind=_kind_at(root, path, known), path=path)
         for known in FORMATS.values()
-        if not known.signs or any(_is_there(root / sign) for sign in known.signs)
         for path in _plans_of(root, known)
     )
 
@@ -200,7 +210,7 @@ def detect_formats(root: Path) -> tuple[PlanFormat, ...]:
 def is_of_tool(root: Path, path: str) -> bool:
     """Whether a file of the repository is a plan of another tool, or a part of one."""
     return any(
-        is_at(path, known) and not (_is_shared(path, known) and _why_foreign(root, path, known))
+        is_at(path, known) and _is_own(root, path, known)
         for known in FORMATS.values()
         if known.files
     )
@@ -220,14 +230,32 @@ def foreign_plans(root: Path) -> tuple[tuple[str, str], ...]:
 
 def _paths_like(root: Path, pattern: str, known: PlanFormat) -> Iterator[str]:
     """The paths of a format that a pattern names, without those of other programs."""
-    for path in expand(root, pattern, known.not_in, any_case=known.any_case):
-        if not (_is_shared(path, known) and _why_foreign(root, path, known)):
-            yield path
+    paths = expand(root, pattern, known.not_in, any_case=known.any_case)
+    return (path for path in paths if _is_own(root, path, known))
+
+
+def _is_own(root: Path, path: str, known: PlanFormat) -> bool:
+    """Whether a file in a place of a format is not another program's."""
+    return _has_sign(root, known) and not (
+        _is_shared(path, known) and _why_foreign(root, path, known)
+    )
+
+
+def _has_sign(root: Path, known: PlanFormat) -> bool:
+    """Whether a format that needs a sign has one, or a file that surely is a plan of it."""
+    if not known.signs or any(_is_there(root / sign) for sign in known.signs):
+        return True
+    paths = (path for pattern in known.files for path in expand(root, pattern, known.not_in))
+    return any(_is_sure_text(text_at(root, path), known.name) for path in paths)
 
 
 def _is_shared(path: str, known: PlanFormat) -> bool:
-    """Whether other programs have files there, too."""
-    return (path.casefold() if known.any_case else path) in known.shared
+    """Whether other programs have files there, too, and no place of the format's own names it."""
+    place = path.casefold() if known.any_case else path
+    own = (one for one in known.files if one not in known.shared)
+    return any(matches(place, one, known.not_in) for one in known.shared) and not any(
+        matches(place, one, known.not_in) for one in own
+    )
 
 
 def format_at(root: Path, path: str | None, kind: PlanKind) -> PlanFormat:
@@ -258,9 +286,14 @@ def text_at(root: Path, path: str) -> str | None:
     return (data or b"").decode("utf-8", errors="replace")
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=_MOST_TEXTS)
 def _why_foreign_text(text: str, kind: PlanKind) -> str:
     return FORMATS[kind].load().why_foreign(text)
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _is_sure_text(text: str | None, kind: PlanKind) -> bool:
+    return text is not None and FORMATS[kind].load().is_sure(text)
 
 
 def why_of_tool(root: Path) -> str:
@@ -334,9 +367,11 @@ def _names_like(folder: Path, pattern: str, not_in: tuple[str, ...]) -> list[str
 
 
 def _plans_of(root: Path, known: PlanFormat) -> Iterator[str]:
-    """Every plan of a format; of several fixed places the first."""
+    """Every plan of a format, once; of several fixed places the first."""
+    earlier: set[str] = set()
     for pattern in known.files:
-        found = list(_paths_like(root, pattern, known))
+        found = [one for one in _paths_like(root, pattern, known) if one not in earlier]
+        earlier.update(found)
         yield from found
         if found and "*" not in pattern:
             return

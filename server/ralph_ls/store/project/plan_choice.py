@@ -165,6 +165,8 @@ def several_plans(plans: Sequence[DetectedPlan], command: str = "ralph run --pla
     listed = ", ".join([*names, f"and {more} more"] if more > 0 else names)
     name = shlex.quote(short_name(plans, plans[0]))
     said = f"several plans are here: {listed}; choose one: {command} {name}"
+    if all(one.is_finished for one in plans):
+        said = f"all plans here are done: {listed}; write the next, or name one: {command} {name}"
     if command == FROM_EXISTING:
         return said
     return f"{said}, or for every run: ralph config set paths.plan {shlex.quote(plans[0].address)}"
@@ -180,8 +182,12 @@ def choose_plans(
         named = [one for one in found if _is_named(one, name)]
         if len(named) == 1:
             return tuple(named)
-    is_open = [one for one in found[:MOST_READ] if has_open_tasks(root, one)]
-    return tuple(is_open) if len(is_open) == 1 else tuple(found)
+    read = [(one, progress_of(root, one)) for one in found[:MOST_READ]]
+    is_open = [one for one, (done, total) in read if done < total]
+    if len(is_open) == 1:
+        return tuple(is_open)
+    is_over = len(read) == len(found) and all(done == total > 0 for _, (done, total) in read)
+    return tuple(replace(one, is_finished=is_over) for one in found)
 
 
 def find_named(found: Sequence[DetectedPlan], name: str) -> DetectedPlan | None:
@@ -222,14 +228,10 @@ def _is_part(name: str, folder: str) -> bool:
     return path in {folder, folder.rpartition("/")[2]}
 
 
-def has_open_tasks(root: Path, plan: DetectedPlan) -> bool:
-    """Whether it has open tasks; one that cannot be read has none."""
-    done, total = progress_of(root, plan)
-    return done < total
-
-
 def progress_of(root: Path, plan: DetectedPlan) -> tuple[int, int]:
-    """Its finished tasks, and all of them; skipped ones do not count."""
+    """Its finished tasks, and all of them; skipped ones do not count, and one that cannot be read has
+    none.
+    """
     from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
 
     try:

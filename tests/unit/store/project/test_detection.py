@@ -34,6 +34,49 @@ def put(root: Path, *names: str) -> Path:
     return root
 
 
+STORY = "# Story 1.1: Pay\n\n## Tasks / Subtasks\n- [{mark}] Card\n"
+EPIC = "# Epic 4.2: Map\n\n## User Story\nAs a nurse\n\n- [ ] Map it\n"
+
+
+def write_story(root: Path, name: str, text: str) -> None:
+    put(root, f"docs/stories/{name}")
+    (root / "docs/stories" / name).write_text(text, encoding="utf-8")
+
+
+class TestStoriesOfBmad:
+    def found(self, root: Path) -> list[str]:
+        return [one.name for one in detect_plans(root)]
+
+    def test_they_are_known_by_their_text_without_a_sign(self, tmp_path: Path) -> None:
+        write_story(tmp_path, "epic-4.2-map.md", EPIC)
+        write_story(tmp_path, "README.md", STORY.format(mark=" "))
+        assert self.found(tmp_path) == []
+        assert detect_formats(tmp_path) == ()
+        assert not is_of_tool(tmp_path, "docs/stories/epic-4.2-map.md")
+        write_story(tmp_path, "story-pay.md", STORY.format(mark=" "))
+        assert self.found(tmp_path) == ["epic-4.2-map.md", "story-pay.md"]
+        assert is_of_tool(tmp_path, "docs/stories/epic-4.2-map.md")
+        assert not is_of_tool(tmp_path, "docs/stories/README.md")
+
+    def test_with_a_sign_other_documents_are_left_out_by_their_text(self, tmp_path: Path) -> None:
+        put(tmp_path, ".bmad-core/", "docs/stories/1.2.story.md", "docs/stories/empty.md")
+        write_story(tmp_path, "notes.md", "# Notes\n- [ ] Ask Ada\n")
+        write_story(tmp_path, "epic-4.2-map.md", EPIC)
+        assert self.found(tmp_path) == ["1.2.story.md", "epic-4.2-map.md"]
+        assert not is_of_tool(tmp_path, "docs/stories/notes.md")
+
+    def test_the_only_one_with_open_tasks_is_worked_on(self, tmp_path: Path) -> None:
+        put(tmp_path, ".bmad-core/")
+        for name in ("1.1.story.md", "1.2.story.md"):
+            write_story(tmp_path, name, STORY.format(mark="x"))
+        settings = load_settings(tmp_path, {}, {})
+        with pytest.raises(UsageError, match=r"all plans here are done: 1.1.story.md \(BMAD story"):
+            require_one_profile(settings)
+        write_story(tmp_path, "epic-4.2-map.md", EPIC)
+        plan = load_settings(tmp_path, {}, {}).config.paths.plan
+        assert plan == "docs/stories/epic-4.2-map.md"
+
+
 class TestWhatFits:
     @pytest.mark.parametrize(
         ("names", "fits"),

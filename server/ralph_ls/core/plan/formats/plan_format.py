@@ -136,6 +136,8 @@ class PlanOperations:
     """Why a text at one of the format's ``shared`` places is another program's, in words that
     follow its path; empty where it is such a plan.
     """
+    is_sure: Callable[[str], bool] = lambda _: False
+    """Whether a text surely is such a plan, which is then as good as one of its ``signs``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,11 +161,15 @@ class PlanFormat:
     put_away: tuple[str, ...] = ()
     """Folders beside that folder, to which the tool moves tasks that are over."""
     shared: tuple[str, ...] = ()
-    """Those of ``files`` where other programs have files, too: the text decides whose it is."""
+    """Those of ``files`` where other programs have files, too: the text decides whose it is, unless
+    another of ``files`` names it.
+    """
     not_in: tuple[str, ...] = ()
     """Names that ``*`` does not match."""
     signs: tuple[str, ...] = ()
-    """Paths one of which must be there too, for a place that other tools use as well."""
+    """Paths one of which must be there too, for a place that other tools use as well, unless a text
+    surely is such a plan (``PlanOperations.is_sure``).
+    """
     suffixes: tuple[str, ...] = ()
     """Endings of a file that is of this format wherever it is."""
     any_case: bool = False

@@ -10,11 +10,11 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from ralph_ls.core.plan.formats.backlog_md.format import BACKLOG
-from ralph_ls.core.plan.formats.bmad.format import BMAD
+from ralph_ls.core.plan.formats.bmad.format import BMAD, BMAD_STORY
 from ralph_ls.core.plan.formats.github.format import GITHUB, MIRROR, QUEUE
 from ralph_ls.core.plan.formats.gsd.format import GSD
 from ralph_ls.core.plan.formats.markdown.format import MARKDOWN
-from ralph_ls.core.plan.formats.markdown.tools import BMAD_STORY, KIRO, OPENSPEC, SPEC_KIT
+from ralph_ls.core.plan.formats.markdown.tools import KIRO, OPENSPEC, SPEC_KIT
 from ralph_ls.core.plan.formats.org.format import ORG
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
 from ralph_ls.core.plan.formats.stories.format import STORIES
