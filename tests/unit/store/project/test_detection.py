@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.config.config import ProfileName
-from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.run.values import Origin
+from ralph_ls.store.project import detection
 from ralph_ls.store.project.config_file import PreviousChoice, load_settings, require_one_profile
 from ralph_ls.store.project.detection import (
     detect_formats,
@@ -159,6 +160,27 @@ class TestLikelyPlans:
         assert name_likely_plans(tmp_path).startswith(
             "; my plans/TODO.md may be one: check it with ralph plan 'my plans/TODO.md', then"
         )
+
+    def test_an_outline_of_notes_is_named_and_not_taken(self, tmp_path: Path) -> None:
+        write(tmp_path, "TODO.org", "* Notes\n")
+        assert likely_plans(tmp_path) == ("TODO.org",)
+        assert name_likely_plans(tmp_path).startswith("; TODO.org may be one: check it with ralph")
+        assert [one.path for one in detect_plans(tmp_path)] == []
+        write(tmp_path, "TODO.org", "* TODO Pay\n")
+        write(tmp_path, "todo.org", "* TODO Pay\n")
+        # One file where the file system ignores case.
+        names = sorted(path.name for path in tmp_path.iterdir())
+        assert [one.path for one in detect_plans(tmp_path)] == names
+
+    def test_names_in_capitals_in_a_folder_that_cannot_be_listed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> list[str]:
+            raise StateUnusable("too many")
+
+        monkeypatch.setattr(detection, "names_in", refuse)
+        write(tmp_path, "tasks.org", "* TODO Pay\n")
+        assert [one.path for one in detect_plans(tmp_path)] == ["tasks.org"]
 
     def test_a_message_names_some_and_what_to_do(self, tmp_path: Path) -> None:
         assert how_to_begin(put(tmp_path, "NOTES.md"), "ask") == "; ask"
@@ -334,6 +356,7 @@ class TestPlansOfOtherTools:
             ("Todo.txt", "Notes:\nNo pricing. No fluff.\n", False),
             ("TODO.org", "* TODO Pay\n", True),
             ("PLAN.org", "* TODO Pay\n", True),
+            ("plan.org", "* Notes\n- No pricing.\n", False),
             ("tasks/tasks.json", '[{"id": 1, "title": "a", "status": "todo"}]', True),
             ("tasks/tasks.json", '{"tasks": [{"title": "a", "status": "done"', True),
             ("tasks/tasks.json", '{"tasks": [{"id": "T1", "name": "Case"}]}', False),
