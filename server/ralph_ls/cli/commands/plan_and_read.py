@@ -332,10 +332,8 @@ def _with_checks(parsed: ParsedPlan, text: str, place: PlanLocation, config: Con
     found = plan_problems(check_plan(parsed, text, place.kind, marker=config.gate.marker))
     executed = executed_tasks(_root() / place.path, format_of(place.kind))
     left = open_but_executed(parsed.plan, executed) if executed else None
-    problems = sorted(
-        (*parsed.problems, *found, *([] if left is None else [left])),
-        key=lambda problem: problem.line,
-    )
+    more = () if left is None else (left,)
+    problems = sorted((*parsed.problems, *found, *more), key=lambda problem: problem.line)
     return dataclasses.replace(parsed, problems=tuple(problems))
 
 
