@@ -20,7 +20,8 @@ from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
 from ralph_ls.core.plan.diff.guard_overrides import task_excerpt
 from ralph_ls.core.plan.diff.pairing import is_unfinished, logged_as_finished
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
-from ralph_ls.core.plan.model import ParsedPlan, Plan
+from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.core.plan.queries import renamed_tasks
@@ -41,6 +42,7 @@ from ralph_ls.engine.plan.plan_file import (
     require_task,
     require_text,
     reset_for_replanning,
+    restore_format,
     set_task_aside,
     titles_of,
 )
@@ -253,6 +255,9 @@ class MarkdownSource(PlanSource):
         )
 
     def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
+        kind = format_of_file(self.path, PlanKind.MARKDOWN).name
+        if rewritten := restore_format(self.path, kind, before, after):
+            return rewritten
         powers = self.powers(iteration)
         plans = [parse_markdown(text).plan for text in (before, after)]
         own = None if iteration.task is None or not iteration.has_evidence else iteration.task.id

@@ -40,6 +40,7 @@ from ralph_ls.engine.plan.plan_file import (
     require_plan_or_task,
     require_task,
     require_text,
+    restore_format,
 )
 from ralph_ls.engine.plan.source import (
     NOBODY,
@@ -166,6 +167,8 @@ class StructuredSource(PlanSource):
         return self._edit(marked, f"mark the task {task_id} as blocked")
 
     def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
+        if rewritten := restore_format(self.path, self.format.name, before, after):
+            return rewritten
         powers = self.powers(iteration)
         done = guard_text(self.operations, before, after, powers, iteration.today)
         if done.broken:

@@ -229,9 +229,7 @@ def _is_part(name: str, folder: str) -> bool:
 
 
 def progress_of(root: Path, plan: DetectedPlan) -> tuple[int, int]:
-    """Its finished tasks, and all of them; skipped ones do not count, and one that cannot be read has
-    none.
-    """
+    """Its finished tasks, and all of them, without skipped ones; none if it cannot be read."""
     from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
 
     try:

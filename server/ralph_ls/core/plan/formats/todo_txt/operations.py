@@ -12,7 +12,8 @@ task, or, in a text of paragraphs, are whole sentences.
 
 Many files of that name are Markdown: they have headings, bullets, numbers or boxes. Such a text is
 read as Markdown, unless it also has lines that begin like those of a todo.txt: each of the two
-forms would lose the tasks of the other, so that a text in both is refused.
+forms would lose the tasks of the other, so that a text in both is refused. Beside a box a date
+alone is no such beginning, as notes have dates, too.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _LINE = re.compile(
 )
 _VALUE = re.compile(r"(?:(?<=[ \t])|^)(?P<key>[A-Za-z][\w-]*):(?P<value>[^\s/][^\s]*)")
 _SIGN = re.compile(rf"\ufeff?(?:x[ \t]|\([A-Z]\)[ \t]|{_DATE}[ \t])")
+_MARK = re.compile(r"\ufeff?(?:x[ \t]|\([A-Z]\)[ \t])")
+_BOX = re.compile(r"\ufeff?[ \t]*(?:[-*]|[0-9]+[.)])[ \t]+\[[^\]]?\][ \t]")
 _WORD = re.compile(r"(?:^|[ \t])(?:[+@]\w|[a-z]+:[^\s/])")
 _PROSE = re.compile(
     r".{121,}|.*[.!?\u2026][\"'\u201d\u2019)]*[ \t]+[A-Z\u201c\"].*|.*[:;,\uff1a\uff0c]"
@@ -88,7 +91,8 @@ def parse_text(text: str) -> ParsedPlan:
 def is_markdown(text: str) -> bool:
     """Whether a text in a file of that name is Markdown, and no line of it is of a todo.txt."""
     lines = [line for _, line in lines_of(text)]
-    return any(map(_MARKDOWN.match, lines)) and not any(map(_SIGN.match, lines))
+    sign = _MARK if any(map(_BOX.match, lines)) else _SIGN
+    return any(map(_MARKDOWN.match, lines)) and not any(map(sign.match, lines))
 
 
 def why_broken(text: str) -> str:

@@ -128,7 +128,8 @@ def test_lines_without_any_mark_are_tasks_that_are_reported(text: str, message: 
         # In Markdown these tasks would be lost.
         ("(A) Call the bank +shop\n- the one in town\n", False),
         ("x Call the bank\n- [ ] Buy milk\n", False),
-        ("2026-01-02 Call the bank\n- [ ] Buy milk\n", False),
+        ("2026-01-02 Call the bank\n- Buy milk\n", False),
+        ("- [ ] Buy milk\n\n2026-01-02 They had none.\n", True),
     ],
 )
 def test_a_list_in_markdown_is_read_as_markdown(text: str, *, is_list: bool) -> None:
