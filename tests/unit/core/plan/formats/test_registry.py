@@ -156,6 +156,10 @@ class TestTodoTxtInMarkdown:
         with pytest.raises(RalphError, match="have no order"):
             move(LINES)
 
+    def test_a_task_that_a_program_keeps_is_closed_there(self) -> None:
+        with pytest.raises(RalphError, match="the task bd-1 cannot be closed in this plan"):
+            accept_edit(PlanKind.BEADS, "bd-1")
+
     def test_two_forms_are_not_merged(self) -> None:
         merged = merge_plans(self.kind, LINES, LIST, LINES + "Log out\n")
         assert (merged.text, len(merged.conflicts)) == (LIST, 1)
