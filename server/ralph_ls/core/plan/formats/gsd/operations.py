@@ -222,7 +222,12 @@ def check_text(text: str) -> tuple[LintRemark, ...]:
             place=LineSpan(line=tasks[0].line, start=tasks[0].words[0], end=tasks[0].words[1]),
             task=tasks[0].id,
         )
-        for tasks, message in (_done_by_others(known), _open_in_complete(known), _uncounted(known))
+        for tasks, message in (
+            _done_by_others(known),
+            _open_in_complete(known),
+            _uncounted(known),
+            _open_below_done(known),
+        )
         if tasks
     )
 
@@ -273,6 +278,22 @@ def _uncounted(known: Roadmap) -> _Disagreement:
         f"in {_counted(found, 'phase')} ({names}) the table of progress counts more plans as done "
         "than are ticked, and not as many as are listed, so the boxes count; tick those that are "
         "done, or correct the table"
+    )
+
+
+def _open_below_done(known: Roadmap) -> _Disagreement:
+    """The open tasks of phases whose headings say that they are done; a blocked one says why."""
+    found = [
+        one
+        for one in known.tasks.values()
+        if one.phase in known.headed_done and one.id not in known.done and one.reason is None
+    ]
+    is_one = len(found) == 1
+    names = first_names([one.id if one.id != one.phase else f"Phase {one.id}" for one in found])
+    return found, (
+        f"{len(found)} open {'box is' if is_one else 'boxes are'} in a "
+        f"phase whose heading says that it is done ({names}), and read as open; tick "
+        f"{'it' if is_one else 'them'}, or correct the heading"
     )
 
 

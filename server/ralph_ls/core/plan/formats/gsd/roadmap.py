@@ -31,6 +31,11 @@ _IS_DONE = re.compile(
     r"[\u2705\u2713\u2714\u2611]|~~|[(\[\u2014\u2013-][ \t]*(?:completed?|done|shipped)\b",
     re.IGNORECASE,
 )
+_ENDS_DONE = re.compile(
+    r"[\u2705\u2713\u2714\u2611]|~~|[(\[\u2014\u2013-][ \t]*(?:completed?|done|shipped)\b[^a-z]*$",
+    re.IGNORECASE,
+)
+"""The same where a heading ends with the word, so that it is no part of a title."""
 _FOLDED = re.compile(r"[ \t]*<(?P<end>/?)details\b.*", re.IGNORECASE)
 _ROW = re.compile(
     r"\|[ \t]*(?:\*\*)?(?:Phase[ \t]+)?(?P<nth>[0-9]+(?:\.[0-9]+)*)[.:]?[ \t][^|\n]*\|"
@@ -88,6 +93,8 @@ class Roadmap:
     headings: dict[str, tuple[int, str, str]] = field(default_factory=dict)
     """By phase, of those that are not done: the number of the line, the line and the title."""
 
+    headed_done: set[str] = field(default_factory=set)
+    """The phases whose headings say that they are done."""
     plans: dict[str, list[RoadmapTask]] = field(default_factory=dict)
     """By phase."""
     rows: dict[str, ProgressRow] = field(default_factory=dict)
@@ -214,6 +221,8 @@ class _Reader:
         detail, headed = _DETAIL.fullmatch(line), _HEADED.fullmatch(line)
         self._phase = "" if detail is None else _plain(detail["nth"])
         self._last, self._lists_criteria = None, False
+        if self._phase and _ENDS_DONE.search(line) is not None:
+            self.known.headed_done.add(self._phase)
         if headed is not None and not self._is_folded and _IS_DONE.search(line) is None:
             place = (number, line, _words(headed["name"]))
             self.known.headings.setdefault(_plain(headed["nth"]), place)

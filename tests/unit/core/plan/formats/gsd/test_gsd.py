@@ -372,6 +372,14 @@ PHASES = (
     f"2 phases {OPEN_BOX} are complete in the table of progress (Phase 1, Phase 2), and read as "
     "open; tick the boxes, or correct the table"
 )
+HEADED = (
+    "1 open box is in a phase whose heading says that it is done (01-01), and read as open; tick "
+    "it, or correct the heading"
+)
+HEADED_TWICE = (
+    "2 open boxes are in a phase whose heading says that it is done (Phase 1, 01-01), and read as "
+    "open; tick them, or correct the heading"
+)
 OTHER = (
     "in 1 phase (Phase 1) the table of progress counts more plans as done than are ticked, and "
     "not as many as are listed, so the boxes count; tick those that are done, or correct the table"
@@ -389,6 +397,12 @@ OTHER = (
         pytest.param("- [ ] 01-01: a\n- [x] 01-02: b\n| 1. a | 3/4 | - |\n| 2. b | 1/2 | - |",
                      [(0, OTHER)], id="other-plans"),
         pytest.param("- [x] 01-01: a\n- [ ] 01-02: b\n| 1. a | 0/2 | - |", [], id="table-is-old"),
+        pytest.param("### Phase 1: a ✅\n- [ ] 01-01: b\n- [x] 01-02: c\n", [(1, HEADED)],
+                     id="heading"),
+        pytest.param("- [ ] Phase 1: a\n### Phase 1: a (completed 2026-01-31)\n- [ ] 01-01: b\n",
+                     [(0, HEADED_TWICE)], id="heading-and-phase"),
+        pytest.param("### Phase 1: a - Complete the loop\n- [ ] 01-01: b\n### Phase 2: c — done\n"
+                     "- [ ] 02-01: d\n  - Blocked by: e\n", [], id="no-heading-that-is-done"),
     ],
 )  # fmt: skip
 def test_what_disagrees_is_reported_with_a_count(text: str, remarks: list[tuple[int, str]]) -> None:
