@@ -36,7 +36,7 @@ from ralph_ls.store.files import names_in, resolve_inside
 from ralph_ls.store.project.plan_folder import read_plan_file
 
 _MOST_TEXTS = 64
-"""Texts of which it is remembered whose they are."""
+"""Most texts that are read for a format's sign, and of which it is remembered whose they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +210,7 @@ def detect_formats(root: Path) -> tuple[PlanFormat, ...]:
 def is_of_tool(root: Path, path: str) -> bool:
     """Whether a file of the repository is a plan of another tool, or a part of one."""
     return any(
-        is_at(path, known) and _is_own(root, path, known)
+        is_at(path, known) and _has_sign(root, known) and _is_own(root, path, known)
         for known in FORMATS.values()
         if known.files
     )
@@ -230,23 +230,26 @@ def foreign_plans(root: Path) -> tuple[tuple[str, str], ...]:
 
 def _paths_like(root: Path, pattern: str, known: PlanFormat) -> Iterator[str]:
     """The paths of a format that a pattern names, without those of other programs."""
-    paths = expand(root, pattern, known.not_in, any_case=known.any_case)
-    return (path for path in paths if _is_own(root, path, known))
+    if _has_sign(root, known):
+        paths = expand(root, pattern, known.not_in, any_case=known.any_case)
+        yield from (path for path in paths if _is_own(root, path, known))
 
 
 def _is_own(root: Path, path: str, known: PlanFormat) -> bool:
-    """Whether a file in a place of a format is not another program's."""
-    return _has_sign(root, known) and not (
-        _is_shared(path, known) and _why_foreign(root, path, known)
-    )
+    """Whether a file in a place of a format that has its sign is not another program's."""
+    return not (_is_shared(path, known) and _why_foreign(root, path, known))
 
 
 def _has_sign(root: Path, known: PlanFormat) -> bool:
-    """Whether a format that needs a sign has one, or a file that surely is a plan of it."""
+    """Whether a format that needs a sign has one, or a file that surely is a plan of it.
+
+    Only the first few files are read for that.
+    """
     if not known.signs or any(_is_there(root / sign) for sign in known.signs):
         return True
     paths = (path for pattern in known.files for path in expand(root, pattern, known.not_in))
-    return any(_is_sure_text(text_at(root, path), known.name) for path in paths)
+    some = islice(paths, _MOST_TEXTS)
+    return any(_is_sure_text(text_at(root, path), known.name) for path in some)
 
 
 def _is_shared(path: str, known: PlanFormat) -> bool:

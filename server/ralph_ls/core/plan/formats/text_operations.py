@@ -270,10 +270,10 @@ def _with_states_of(operations: TextOperations, text: str, sides: tuple[str, str
     base, mine, theirs = (operations.parse_text(one).plan.by_id() for one in sides)
     for task in theirs.values():
         was, here = base.get(task.id), mine.get(task.id)
-        now = operations.parse_text(text).plan.find(task.id)
-        if was is None or here is None or now is None or here.state is not was.state:
+        if was is None or here is None or not here.state is was.state is not task.state:
             continue
-        if task.state not in {was.state, now.state}:
+        now = operations.parse_text(text).plan.find(task.id)
+        if now is not None and now.state is not task.state:
             with contextlib.suppress(RalphError):
                 text = operations.with_state(text, task.id, task.state, task.blocked_by or "")
     return text
