@@ -39,6 +39,7 @@ def _table() -> Iterator[str]:
     for one in table_formats():
         found = ", ".join(f"`{pattern}`" for pattern in one.files)
         found = found or ", ".join(f"`--plan FILE{ending}`" for ending in one.suffixes)
+        found += ", also in capitals" if one.any_case else ""
         if one.storage is PlanStorage.MIRROR:
             yield f"| {one.title} | {' | '.join(_MIRRORED)} |"
             continue

@@ -337,6 +337,10 @@ export class Connection implements vscode.Disposable {
         { scheme: "file", language: "markdown" },
         // Stories. Not those in a hidden folder: VS Code has a tasks.json there.
         { scheme: "file", pattern: "**/[!.]*/{tasks,prd}.json" },
+        // Plans of other tools that are neither Markdown nor JSON.
+        { scheme: "file", pattern: "**/[tT][oO][dD][oO].txt" },
+        { scheme: "file", pattern: "**/*.org" },
+        { scheme: "file", pattern: "**/sprint-status.yaml" },
         ...planPatterns().map((pattern) => ({ scheme: "file", pattern })),
         { scheme: "file", pattern: "**/{decide,blocked}.txt" },
         // Only that the user saved them is of interest.

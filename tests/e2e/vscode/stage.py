@@ -34,6 +34,8 @@ LETTERS = """\
 - [ ] Write a letter
 """
 
+LATER = "# Later\n\n- [ ] Sort the invoices\n"
+
 STORIES = """\
 {
   "project": "Invoices",
@@ -152,7 +154,8 @@ def set_up(folder: Path) -> Stage:
     _repository(stage.repository, _loop(PLAN, agent))
     _repository(stage.other_repository, _loop(LETTERS, agent))
     config = 'profile = "stories"\n' + _loop("", agent)[CONFIG]
-    _repository(stage.stories, {"ralph/tasks.json": STORIES, CONFIG: config})
+    files = {"ralph/tasks.json": STORIES, "TODO.txt": LATER, CONFIG: config}
+    _repository(stage.stories, files)
     _repository(stage.ledger, _loop(LEDGER, agent) | {"page.txt": "total\n"})
     tasks = "".join(f"- [ ] Task {n}\n" for n in range(1, N_POURED + 1))
     _repository(stage.host, _loop(f"# Plan\n\n## Many\n\n{tasks}", pouring))

@@ -107,6 +107,30 @@ def test_its_files_are_known_wherever_the_loop_works(kind: PlanKind, tmp_path: P
     assert kind_of(tmp_path / "README.md", paths, folders) is None
 
 
+@pytest.mark.asyncio
+async def test_a_todo_txt_in_markdown_is_edited_as_markdown(tmp_path: Path) -> None:
+    todo = tmp_path / "TODO.txt"
+    text = "# Shop\n\n- [ ] Pay by card\n- [ ] Log in\n"
+    todo.write_text(text, encoding="utf-8")
+    git = tmp_path / ".git"
+    folders = loop_folders(Worktree(root=tmp_path, git_dir=git, common_dir=git), {})
+    assert find_loop_paths(folders).plan == todo
+    views = Views([View(tmp_path, plan=None)])
+    views.further = {todo.name}
+    editor = InProcessEditor(views)
+    await editor.initialize()
+    editor.open(todo, text)
+    offered = await actions(editor, todo.as_uri(), 3)
+    assert applied(text, offered["Mark task as done"]).endswith("- [ ] Pay by card\n- [x] Log in\n")
+    assert "[BLOCKED] Log in" in applied(text, offered["Block task"])
+    # What the user types decides, before it is saved.
+    editor.close(todo.as_uri())
+    editor.open(todo, "Pay by card\nLog in\n")
+    offered = await actions(editor, todo.as_uri(), 1)
+    assert applied("Pay by card\nLog in\n", offered["Mark task as done"]).endswith(" Log in\n")
+    await editor.quiet()
+
+
 def test_a_file_of_another_program_is_no_plan(tmp_path: Path) -> None:
     git = tmp_path / ".git"
     folders = loop_folders(Worktree(root=tmp_path, git_dir=git, common_dir=git), {})

@@ -38,6 +38,11 @@ ROUNDS = {
         "sed -i 's/ready-for-dev/done/' _bmad-output/implementation-artifacts/*",
         "The plan is a BMAD sprint",
     ),
+    "bmad-story": (
+        "Charge the card (AC: 1, 2)",
+        "sed -i '/Charge/s/\\[ \\]/[x]/; s/Approved/Ready for Review/' docs/stories/*.md",
+        "The plan is a BMAD story",
+    ),
     "todo.txt": (
         "Pay by card +shop @work",
         "sed -i 's/^(A) \\(.*\\)/x 2026-01-07 \\1 pri:A/' todo.txt",
@@ -100,6 +105,27 @@ def test_the_plans_of_a_roadmap_come_in_the_place_of_their_phases(project: Proje
     assert given == ["07-01", "8", "09-01", "7", "9"]
     assert [one for event in told(done, "planChanged") for one in event.done] == given
     assert "[ ]" not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_plan_that_the_table_counts_is_not_done_again(project: Project) -> None:
+    with_sample(project, "gsd")
+    row = "| 7. Reset | 1/1 | Complete | 2026-01-05 |\n| 9. Layer | 0/1 | Not started | - |\n"
+    path = project.file(".planning/ROADMAP.md")
+    path.write_text(f"{ROADMAP}\n{row}", encoding="utf-8")
+    summary = project.file(".planning/phases/09-layer/09-01-SUMMARY.md")
+    summary.parent.mkdir(parents=True)
+    summary.write_text("Done.\n", encoding="utf-8")
+    git(project.repository, "add", "-A")
+    git(project.repository, "commit", "-qm", "executed")
+    tick = (
+        "sed -i 's/0.1 | Not started/1\\/1 | In Progress/; s/ \\] 09-01/x] 09-01/' .planning/*.md"
+    )
+    project.agent(f"work; {tick}; commit; report 'STATUS: IN_PROGRESS'")
+    done = project.run("2", "--json")
+    assert [one.task.id for one in told(done, "iterationStarted")] == ["8", "8"]
+    assert "1 open plan has a SUMMARY beside it (09-01)" in done.stdout
+    assert [one for event in told(done, "planChanged") for one in event.done] == ["09-01"]
 
 
 @pytest.mark.slow
@@ -190,6 +216,27 @@ def test_a_line_that_is_restored_and_done_has_its_date(project: Project) -> None
     line = project.file("todo.txt").read_text(encoding="utf-8").splitlines()[1]
     words = "2026-01-05 Pay by card [+]shop @work dep:basket pri:A"
     assert re.fullmatch(rf"x 20[0-9]{{2}}-[0-9]{{2}}-[0-9]{{2}} {words}", line)
+
+
+@pytest.mark.slow
+def test_a_list_in_markdown_named_todo_txt_is_worked_on(project: Project) -> None:
+    project.plan()
+    git(project.repository, "mv", "@fix_plan.md", "TODO.txt")
+    before = "# Shop\n\n- [ ] Pay by card\n- [ ] Log in\n- [ ] Mail\n"
+    project.file("TODO.txt").write_text(before, encoding="utf-8")
+    git(project.repository, "commit", "-qam", "sample")
+    assert "Next: Pay by card" in project.tell("plan").stdout
+    project.agent(
+        "work; sed -i 's/\\[ \\] Pay/[x] Pay/; /Log in/d; s/Mail/Mail or not/' TODO.txt; commit; "
+        "report 'STATUS: IN_PROGRESS'"
+    )
+    done = project.run("1", "--json")
+    (started,) = told(done, "iterationStarted")
+    assert started.task.title == "Pay by card"
+    assert "todo.txt" not in project.prompt(1)
+    assert [event.done for event in told(done, "planChanged")] == [(started.task.id,)]
+    text = project.file("TODO.txt").read_text(encoding="utf-8")
+    assert text.startswith("# Shop\n\n- [x] Pay by card\n- [ ] Log in\n")
 
 
 @pytest.mark.slow

@@ -14,6 +14,8 @@ from ralph_ls.core.plan.verification.criterion_checks import (
     CriterionCheck,
     TaskVerification,
 )
+from ralph_ls.engine.plan.markdown import MarkdownSource
+from ralph_ls.engine.plan.selection import source_of
 from ralph_ls.engine.plan.source import WatchedIteration
 from ralph_ls.engine.plan.structured import FileSource, FolderSource, StructuredSource
 from ralph_ls.protocol.config.config import Config
@@ -52,6 +54,23 @@ def open_task(source: StructuredSource) -> TaskRef:
 
 def set_aside(source: StructuredSource, task: TaskRef) -> str:
     return source.set_aside(SetTaskAside(task=task, reason="no key", needs="a key"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("- [ ] a\n- [ ] b\n", "a\nx b\n"), ("a\nb\n", "- [ ] a\n"), ("- [ ] a\n", "- [ ] a\nx b\n")],
+)
+def test_a_plan_keeps_its_format(tmp_path: Path, before: str, after: str) -> None:
+    (tmp_path / TODO).write_text(before, encoding="utf-8")
+    # After a crash the source is chosen by what the agent left.
+    for source in (
+        FileSource(tmp_path, Config(), TODO, {}),
+        source_of(tmp_path, Config(), TODO, {}),
+        MarkdownSource(tmp_path, Config(), TODO, {}),
+    ):
+        done = source.guarded(before, after, BUILD)
+        assert (done.text, [one.what.value for one in done.offences]) == (before, ["changed"])
+        assert "a plan keeps its format during a run" in done.notices[0].message
 
 
 class TestLocating:

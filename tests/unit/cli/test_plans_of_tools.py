@@ -338,10 +338,74 @@ def test_a_short_list_is_a_todo_txt(ralph: Ralph, shop: Path) -> None:
 
 
 def test_a_problem_of_every_story_is_shown_once(ralph: Ralph, shop: Path) -> None:
-    stories = [{"id": f"US-{nth}", "title": f"Story {nth}", "passes": True} for nth in range(5)]
+    stories = [
+        {"id": f"US-{nth}", "title": f"Story {nth}", "passes": True, "reviewStatus": None}
+        for nth in range(5)
+    ]
     write(shop, "prd.json", json.dumps({"branchName": "", "userStories": stories}, indent=1))
     (line,) = [one for one in ralph(shop, "plan").out.splitlines() if "unreviewed" in one]
-    assert line.endswith("only a review may pass it (5 like this, on lines 7, 12, 17, 22, 27)")
+    assert line.endswith("only a review may pass it (5 like this, on lines 7, 13, 19, 25, 31)")
+
+
+ORG = """* TODO Heap
+:PROPERTIES:
+:ID: heap
+:END:
+** TODO Strings
+* TODO Collect
+:PROPERTIES:
+:BLOCKER: heap
+:END:
+"""
+WAITING_TASKS = [
+    {"id": nth, "title": "abcdef"[nth], "dependencies": needs}
+    for nth, needs in enumerate([[], [0], [0, 1], [0, 1, 2], [0, 1, 2, 3]])
+]
+WAITING_TASKS[1]["subtasks"] = [{"id": 1, "title": "part"}, {"id": 2, "dependencies": [1]}]
+WAITING_STORIES = [
+    {"id": "A", "title": "a", "passes": False},
+    {"id": "B", "title": "b", "passes": False, "dependsOn": ["A"]},
+    {"id": "C", "title": "c", "passes": True, "dependsOn": ["A"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "shown"),
+    [
+        ("TODO.org", ORG, {"heap": "", "e967d16d": "", "81824c90": "heap"}),
+        (
+            TASK_MASTER,
+            json.dumps({"tasks": WAITING_TASKS}),
+            {"0": "", "1": "0", "1.1": "", "1.2": "1.1", "2": "0, 1", "3": "0, 1, 2",
+             "4": "0, 1, 2 and 1 more"},
+        ),
+        ("prd.json", json.dumps({"stories": WAITING_STORIES}), {"A": "", "B": "A", "C": ""}),
+        ("@fix_plan.md", "- [ ] A1. Pay\n- [ ] A2. Log in (depends on A1)\n", None),
+    ],
+)  # fmt: skip
+def test_a_task_that_waits_says_for_which(
+    ralph: Ralph, shop: Path, path: str, text: str, shown: dict[str, str] | None
+) -> None:
+    write(shop, path, text)
+    lines = [one for one in ralph(shop, "plan").out.splitlines() if one.startswith("  ")]
+    found = {
+        line.partition("[")[2].partition("]")[0]: line.partition("waits for: ")[2].rstrip(")")
+        for line in lines
+    }
+    if shown is None:
+        first, second = found
+        assert found == {first: "", second: first}
+    else:
+        assert found == shown
+
+
+def test_a_plan_elsewhere_has_the_format_of_its_place(
+    ralph: Ralph, shop: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "other", TASK_MASTER, JSON)
+    shown = ralph(shop, "plan", str(tmp_path / "other" / TASK_MASTER)).out
+    assert "  ○ Pay  [1]" in shown
+    assert "criteria" not in shown
 
 
 class TestOutsideARepository:
@@ -386,3 +450,17 @@ class TestOutsideARepository:
     ) -> None:
         monkeypatch.setenv("RALPH_PROFILE", "beads")
         assert "is not in a git work tree" in ralph(tmp_path, "plan").err
+
+
+def test_an_open_plan_of_gsd_with_a_summary_is_reported(ralph: Ralph, shop: Path) -> None:
+    phases = "- [ ] **Phase 1: Pay**\n\n- [ ] 01-01-PLAN.md\n- [ ] 01-02-PLAN.md\n"
+    write(shop, ".planning/ROADMAP.md", phases)
+    assert "SUMMARY" not in ralph(shop, "plan").out
+    write(shop, ".planning/phases/01-pay/01-01-SUMMARY.md", "Done.\n")
+    said = "line 3: summary-of-open-plan: 1 open plan has a SUMMARY beside it (01-01)"
+    assert said in ralph(shop, "plan").out
+    assert said in ralph(shop / ".planning", "plan", "ROADMAP.md").out
+    counted = f"{phases}\n| 1. Pay | 1/2 | In Progress | |\n"
+    write(shop, ".planning/ROADMAP.md", counted)
+    assert "1 of 3 tasks done. Next: Plan 01-02" in ralph(shop, "plan").out
+    assert "SUMMARY" not in ralph(shop, "plan").out

@@ -86,7 +86,7 @@ def test_it_is_found_in_each_of_its_places(known: PlanFormat, pattern: str, tmp_
     for path in (*known.signs, f"{place}/x" if known.members else place):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         # Where other programs have files, the text decides.
-        text = text_of(known) if path in known.shared else ""
+        text = text_of(known) if pattern in known.shared else ""
         (tmp_path / path).write_text(text, encoding="utf-8")
     assert (known.name, place) in {(one.kind, one.path) for one in detect_plans(tmp_path)}
 

@@ -249,7 +249,7 @@ vim.api.nvim_set_hl(0, "LspCodeLensSeparator", { link = "Comment" })
 
 vim.lsp.config("ralph", {
   cmd = vim.g.ralph_cmd or { "ralph-ls" },
-  filetypes = { "markdown", "text", "json" },
+  filetypes = { "markdown", "text", "json", "org" },
   root_dir = function(bufnr, on_dir)
     local name = vim.fs.basename(vim.api.nvim_buf_get_name(bufnr))
     -- Of all JSON only a plan of stories.

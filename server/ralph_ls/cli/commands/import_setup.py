@@ -17,7 +17,7 @@ import typer
 from ralph_ls.cli.commands.start_run import ask_plan
 from ralph_ls.cli.output import emit_document, print_text
 from ralph_ls.core.loop.profiles import profile_of, to_tables
-from ralph_ls.core.plan.formats.registry import format_of_file, format_of_plan
+from ralph_ls.core.plan.formats.registry import format_of_file
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config
@@ -26,7 +26,7 @@ from ralph_ls.protocol.verb_output import ImportedSetup
 from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.project.config_edit import SCHEMA_LINE, refresh_schema
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.detection import DetectedPlan, how_to_begin
+from ralph_ls.store.project.detection import DetectedPlan, format_at, how_to_begin
 from ralph_ls.store.project.plan_choice import (
     FROM_EXISTING,
     all_plans,
@@ -83,7 +83,7 @@ def import_existing(
         emit_document(_imported(found, writes, written=()))
         return None
     if not as_json:
-        _show(found, writes)
+        _show(root, found, writes)
     if dry_run:
         print_text("Nothing was written: this was a dry run")
         return None
@@ -156,9 +156,9 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _show(found: ExistingSetup, writes: list[_Write]) -> None:
+def _show(root: Path, found: ExistingSetup, writes: list[_Write]) -> None:
     kind = profile_of(found.profile).plan_kind
-    known = format_of_plan(found.plan, kind)
+    known = format_at(root, found.plan, kind)
     tool = "" if known.name is kind else f" ({known.title})"
     plan = escape_nonprintable(found.plan)
     print_text(f"Found: {plan}{tool}, a plan for the profile {found.profile.value}")

@@ -7,7 +7,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -33,15 +33,16 @@ from ralph_ls.core.loop.rules.gate import (
 from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plan.formats.dispatch import (
     check_plan,
-    operations_of,
+    operations_for,
     parse_plan,
     waiting_tasks,
 )
 from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
+from ralph_ls.core.plan.formats.gsd.operations import open_but_executed
 from ralph_ls.core.plan.formats.plan_format import PlanStorage
 from ralph_ls.core.plan.formats.registry import format_of, format_of_file
 from ralph_ls.core.plan.formats.stories.story_file import ParsedStories
-from ralph_ls.core.plan.formats.stories.tasks import choose_story
+from ralph_ls.core.plan.formats.stories.tasks import choose_story, waits_for
 from ralph_ls.core.plan.lint.checks import plan_problems
 from ralph_ls.core.plan.lint.remarks import group_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
@@ -70,6 +71,7 @@ from ralph_ls.protocol.verb_output import PlanTasks, ReadOutput
 from ralph_ls.store.files import read_regular, size_in_words
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.detection import executed_tasks
 from ralph_ls.store.project.plan_choice import (
     current_tag_of,
     plan_path,
@@ -136,14 +138,14 @@ def show_plan(
         skip_review=config.skip_review,
         tag=place.tag,
     )
-    parsed = _with_checks(parsed, text, place.kind, config)
+    parsed = _with_checks(parsed, text, place, config)
     if as_json:
         emit_document(PlanTasks.model_validate(plan_to_json(parsed)))
     else:
         broken = "" if parsed.plan.tasks else _why_broken(text, place.kind)
         summary = _summary(parsed, text, place.kind, config)
         print_text(f"{_shown(place)} is not read: {broken}" if broken else summary)
-        _show_plan(parsed)
+        _show_plan(parsed, _waiting(parsed, text, place.kind))
 
 
 def read_output(
@@ -287,7 +289,7 @@ def _named_plan(named: str, config: Config) -> PlanLocation:
         address = plan_path(root, wanted)
         other, tag = split_address(address)
         path = path if address == wanted and not tag else root / other
-    place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    place = (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
     tag = tag or current_tag_of(root, place)
     return PlanLocation(path=str(path), kind=format_of_file(place, kind).name, tag=tag)
 
@@ -325,16 +327,19 @@ def _plan_settings() -> Config:
         return Config(optional_sections=OPTIONAL_SECTIONS)
 
 
-def _with_checks(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) -> ParsedPlan:
+def _with_checks(parsed: ParsedPlan, text: str, place: PlanLocation, config: Config) -> ParsedPlan:
     """The plan with what its checks found beside its other problems, by line."""
-    found = plan_problems(check_plan(parsed, text, kind, marker=config.gate.marker))
-    problems = sorted((*parsed.problems, *found), key=lambda problem: problem.line)
+    found = plan_problems(check_plan(parsed, text, place.kind, marker=config.gate.marker))
+    executed = executed_tasks(_root() / place.path, format_of(place.kind))
+    left = open_but_executed(parsed.plan, executed) if executed else None
+    more = () if left is None else (left,)
+    problems = sorted((*parsed.problems, *found, *more), key=lambda problem: problem.line)
     return dataclasses.replace(parsed, problems=tuple(problems))
 
 
 def _why_broken(text: str, kind: PlanKind) -> str:
     """Why nothing of the text is read; empty where its format finds it in order."""
-    structured = operations_of(kind).text
+    structured = operations_for(kind, text).text
     return "" if structured is None else structured.why_broken(text)
 
 
@@ -377,14 +382,41 @@ def _next_task(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) ->
     if isinstance(parsed.source, ParsedStories):
         story = choose_story(parsed.source.stories, skip_review=config.skip_review).story
         return None if story is None else parsed.plan.find(story.id)
-    found = waiting_tasks(parsed, text, kind) or {}
-    waiting = {task_id: tuple(one.id for one in tasks) for task_id, tasks in found.items()}
     takes_optional = config.optional is OptionalTasks.DO
+    waiting = _waiting(parsed, text, kind)
     return next_task(parsed.plan, waits_for=waiting, takes_optional=takes_optional)
 
 
-def _show_plan(parsed: ParsedPlan) -> None:
-    section, is_optional = "", False
+def _waiting(parsed: ParsedPlan, text: str, kind: PlanKind) -> dict[str, tuple[str, ...]]:
+    """The ids of the tasks that each unfinished task waits for."""
+    if isinstance(parsed.source, ParsedStories):
+        stories = parsed.source.stories
+        needs, tasks = waits_for(stories), stories.by_id()
+        return {one: names for one, names in needs.items() if not tasks[one].passes}
+    found = waiting_tasks(parsed, text, kind) or {}
+    return {task_id: tuple(one.id for one in tasks) for task_id, tasks in found.items()}
+
+
+SHOWN_NEEDS = 3
+"""Tasks that are named of those for which one waits."""
+
+
+def _needs_in_words(
+    task: Task, waiting: Mapping[str, tuple[str, ...]], tasks: Mapping[str, Task]
+) -> str:
+    """The tasks that one waits for, without its parts and what the task above waits for too."""
+    above = {name for name in waiting.get(task.parent or "", ()) if tasks[name].parent is None}
+    names = [
+        name
+        for name in waiting.get(task.id, ())
+        if name not in above and tasks[name].parent != task.id
+    ]
+    more = f" and {len(names) - SHOWN_NEEDS} more" if len(names) > SHOWN_NEEDS else ""
+    return f"  (waits for: {', '.join(names[:SHOWN_NEEDS])}{more})" if names else ""
+
+
+def _show_plan(parsed: ParsedPlan, waiting: Mapping[str, tuple[str, ...]]) -> None:
+    section, is_optional, tasks = "", False, parsed.plan.by_id()
     for task in parsed.plan.tasks:
         # A subtask is shown below its task, whatever section the format names for it.
         if task.depth == 0 and task.section != section:
@@ -394,7 +426,8 @@ def _show_plan(parsed: ParsedPlan) -> None:
         optional = "  (optional)" if task.optional and not is_optional else ""
         blocked = f"  (blocked by: {task.blocked_by})" if task.blocked_by else ""
         shown = f"{STATE_MARKS[task.state]} {task.title}  [{task.id}]"
-        print_text(f"{indent}{shown}{optional}{blocked}")
+        needs = _needs_in_words(task, waiting, tasks)
+        print_text(f"{indent}{shown}{optional}{blocked}{needs}")
     for _, problem in group_problems(parsed.problems):
         print_text(f"line {problem.line}: {problem.code}: {problem.message}")
 

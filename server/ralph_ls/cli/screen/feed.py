@@ -20,6 +20,7 @@ from ralph_ls.cli.context import CommandWorktree
 from ralph_ls.cli.show.renderers import lines_of
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.plan.formats.dispatch import parse_plan
+from ralph_ls.core.plan.formats.registry import format_of_text
 from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
 from ralph_ls.core.views.model.control_chars import escape_program_output
 from ralph_ls.core.views.model.document_context import DocumentContext
@@ -167,7 +168,7 @@ class PlanReader:
             skip_review=config.skip_review,
             tag=location.tag,
         )
-        return location.path, location.kind, text, parsed
+        return location.path, format_of_text(location.kind, text).name, text, parsed
 
 
 class OutputFeed:

@@ -311,11 +311,12 @@ def _snapshot_of(source: DocumentSource, text: str, parses: ParseCache) -> Docum
 
 
 def _context_of(source: DocumentSource, text: str, parsed: ParsedPlan | None) -> DocumentContext:
+    from ralph_ls.core.plan.formats.registry import format_of_text
     from ralph_ls.core.plan.model import ParsedPlan, Plan
     from ralph_ls.core.views.model.document_context import DocumentContext
 
     read = ParsedPlan(plan=Plan()) if parsed is None else parsed
-    kind = plan_parse_options(source).kind
+    kind = format_of_text(plan_parse_options(source).kind, text).name
     if not source.is_main:
         # No run is about it, so nothing of one is shown in it.
         return DocumentContext(text=text, file=source.kind, parsed=read, kind=kind)

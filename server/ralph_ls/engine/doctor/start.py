@@ -25,7 +25,6 @@ from ralph_ls.core.plan.formats.beads.bd_output import (
 )
 from ralph_ls.core.plan.formats.dispatch import check_plan
 from ralph_ls.core.plan.formats.github.format import LABEL, MIRROR
-from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.report.doctor_checks import (
     check_attempts,
@@ -58,6 +57,7 @@ from ralph_ls.store.external.programs import find_trusted_program, run_program
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.detection import format_at
 from ralph_ls.store.project.project_state import (
     find_project,
     read_attempts,
@@ -312,7 +312,7 @@ def _plan(
         return [check_from_message("plan", error.message)]
     if found.is_to_write or not found.text.strip():
         return [passed_check("plan", f"{found.path} does not exist yet; the first run creates it")]
-    known = format_of_plan(found.path, kind)
+    known = format_at(worktree.root, found.path, kind)
     remarks = check_plan(parsed, found.text, known.name, marker=config.gate.marker)
     tool = known.title if known.name is not kind else ""
     checks = check_plan_read(found.path, parsed, remarks, facts, config, tool=tool)

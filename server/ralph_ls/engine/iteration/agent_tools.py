@@ -23,7 +23,6 @@ from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.agent_claims import question_words
 from ralph_ls.core.plan.edit.task_edits import tick_task
 from ralph_ls.core.plan.edit.task_order import add_task
-from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.core.plan.model import ParsedPlan, Task
 from ralph_ls.engine.iteration.agent_output import AgentOutputReader
 from ralph_ls.engine.worktree.workspace import Workspace
@@ -37,6 +36,7 @@ from ralph_ls.protocol.run.agent_tools import (
     ToolInput,
 )
 from ralph_ls.protocol.task_words import TaskState
+from ralph_ls.store.project.detection import format_at
 from ralph_ls.store.project.plan_file import edit_plan
 
 SHOWN_TASKS = 200
@@ -220,7 +220,8 @@ class AgentTools:
     def _is_markdown(self) -> bool:
         source = self._workspace.source
         kind = profile_of(self._workspace.config.profile).plan_kind
-        return source.file is not None and format_of_plan(source.file, kind).is_markdown
+        root = self._workspace.root
+        return source.file is not None and format_at(root, source.file, kind).is_markdown
 
     def _find(self, order: LaunchAgent, wanted: str | None) -> Task | None:
         _, parsed = self._parsed()

@@ -20,8 +20,8 @@ from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
 from ralph_ls.core.plan.diff.guard_overrides import task_excerpt
 from ralph_ls.core.plan.diff.pairing import is_unfinished, logged_as_finished
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
-from ralph_ls.core.plan.formats.registry import format_of_plan
-from ralph_ls.core.plan.model import ParsedPlan, Plan
+from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.core.plan.queries import renamed_tasks
@@ -42,6 +42,7 @@ from ralph_ls.engine.plan.plan_file import (
     require_task,
     require_text,
     reset_for_replanning,
+    restore_format,
     set_task_aside,
     titles_of,
 )
@@ -72,7 +73,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, RemovedTask, TaskRef
 from ralph_ls.store.files import resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import LoadedSettings
-from ralph_ls.store.project.detection import why_of_tool
+from ralph_ls.store.project.detection import format_at, why_of_tool
 from ralph_ls.store.project.prompt_texts import notes_of_plan
 
 PLANNING_TRIES = 3
@@ -178,7 +179,7 @@ class MarkdownSource(PlanSource):
 
     @property
     def _format(self) -> PlanFormat:
-        return format_of_plan(self.path, profile_of(self.config.profile).plan_kind)
+        return format_at(self.root, self.path, profile_of(self.config.profile).plan_kind)
 
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
         """A plan without a character is no plan, so it is written where the agent writes plans.
@@ -254,6 +255,9 @@ class MarkdownSource(PlanSource):
         )
 
     def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
+        kind = format_of_file(self.path, PlanKind.MARKDOWN).name
+        if rewritten := restore_format(self.path, kind, before, after):
+            return rewritten
         powers = self.powers(iteration)
         plans = [parse_markdown(text).plan for text in (before, after)]
         own = None if iteration.task is None or not iteration.has_evidence else iteration.task.id

@@ -15,16 +15,24 @@ from types import MappingProxyType
 from ralph_ls.core.loop.inputs import HeldTask, Notice, PlanFacts
 from ralph_ls.core.plan.edit.task_edits import block_task
 from ralph_ls.core.plan.edit.user_edits import ReplanReset, reset_in_progress
+from ralph_ls.core.plan.formats.registry import format_of_text
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
-from ralph_ls.core.plan.model import Plan, Task
+from ralph_ls.core.plan.model import Plan, PlanKind, Task
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.queries import next_task, task_called, traits_of
 from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.suggestions import did_you_mean
-from ralph_ls.engine.plan.source import PlanSource, WrittenPlan, counts_view
+from ralph_ls.engine.plan.source import (
+    GuardedPlan,
+    PlanOffence,
+    PlanSource,
+    WrittenPlan,
+    counts_view,
+)
 from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, RalphError, UsageError
+from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.detection import how_to_begin
@@ -87,6 +95,25 @@ def require_utf8(data: bytes, path: str) -> None:
             f"the plan {path} is not UTF-8 text, so its tasks cannot be read{kind}; "
             "save it as UTF-8, then try again"
         )
+
+
+def restore_format(path: str, kind: PlanKind, before: str, after: str) -> GuardedPlan | None:
+    """The earlier text, where an agent has written the plan in another format; else None.
+
+    A run reads its plan in one format to its end, and would find no task to protect in another.
+    """
+    was, now = format_of_text(kind, before), format_of_text(kind, after)
+    if was is now or not before.strip() or not after.strip():
+        return None
+    message = (
+        f"the agent wrote {path} in another format ({now.title} instead of {was.title}), and a "
+        "plan keeps its format during a run; it was restored"
+    )
+    return GuardedPlan(
+        text=before,
+        offences=(PlanOffence(what=Forbidden.CHANGED, task=None, why=message),),
+        notices=(Notice(code="plan-broken", message=message),),
+    )
 
 
 def how_to_write_a_task(path: str) -> str:

@@ -8,10 +8,10 @@ from typing import assert_never
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
-from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.engine.plan.source import LocatedPlan, PlanSource
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.detection import format_at
 
 
 def locate_plan(
@@ -27,7 +27,8 @@ def locate_plan(
     ``folder`` has the files of the run that is resumed; None: a new run.
     """
     config = settings.config
-    source = _source_class(format_of_plan(config.paths.plan, profile_of(config.profile).plan_kind))
+    known = format_at(root, config.paths.plan, profile_of(config.profile).plan_kind)
+    source = _source_class(known)
     kept = None if folder is None else source.kept(folder)
     return kept or source.locate(root, settings, environment, resume=resume)
 
@@ -44,7 +45,7 @@ def source_of(
 
     ``redact`` replaces secrets in what is written elsewhere.
     """
-    known = format_of_plan(path, profile_of(config.profile).plan_kind)
+    known = format_at(root, path, profile_of(config.profile).plan_kind)
     source = _source_class(known)(root, config, path, environment)
     source.redact = redact
     return source

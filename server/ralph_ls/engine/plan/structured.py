@@ -18,6 +18,7 @@ from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.diff.guard import PlanPowers
 from ralph_ls.core.plan.formats.dispatch import operations_of, parse_plan
+from ralph_ls.core.plan.formats.gsd.operations import open_but_executed
 from ralph_ls.core.plan.formats.plan_folder import join_files, split_files
 from ralph_ls.core.plan.formats.plan_format import PLAN_MISSING, PlanFormat, TextOperations
 from ralph_ls.core.plan.formats.registry import format_of_file
@@ -39,6 +40,7 @@ from ralph_ls.engine.plan.plan_file import (
     require_plan_or_task,
     require_task,
     require_text,
+    restore_format,
 )
 from ralph_ls.engine.plan.source import (
     NOBODY,
@@ -55,6 +57,7 @@ from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.detection import executed_tasks
 from ralph_ls.store.project.plan_file import edit_plan, read_plan, shown_text
 from ralph_ls.store.project.plan_folder import edit_folder, folder_files, read_folder
 from ralph_ls.store.project.prompt_texts import notes_of_plan
@@ -164,6 +167,8 @@ class StructuredSource(PlanSource):
         return self._edit(marked, f"mark the task {task_id} as blocked")
 
     def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
+        if rewritten := restore_format(self.path, self.format.name, before, after):
+            return rewritten
         powers = self.powers(iteration)
         done = guard_text(self.operations, before, after, powers, iteration.today)
         if done.broken:
@@ -196,6 +201,8 @@ class StructuredSource(PlanSource):
 class FileSource(StructuredSource):
     """One file."""
 
+    _reported = ""
+
     @classmethod
     def _find(cls, root: Path, config: Config) -> str:
         path = find_plan(root, profile_of(config.profile).plan_files, config.paths.plan)
@@ -204,6 +211,16 @@ class FileSource(StructuredSource):
 
     def _text(self) -> str:
         return read_plan(self.root, self.path).decode("utf-8", errors="replace")
+
+    def remarks(self, text: str, *, report_changes: bool) -> tuple[Notice, ...]:
+        """The open plans of GSD that were executed by its files, once for the same plans."""
+        del report_changes
+        executed = executed_tasks(self.root / self.path, self.format)
+        found = open_but_executed(self.parse(text).plan, executed) if executed else None
+        if found is None or found.message == self._reported:
+            return ()
+        self._reported = found.message
+        return (Notice(code=found.code, message=found.message),)
 
     def _edit(self, change: Callable[[str], str], instead: str) -> str:
         _, edited = edit_plan(self.root, self.path, change, instead)

@@ -21,13 +21,22 @@ from pathlib import Path
 
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
-from ralph_ls.core.plan.formats.registry import FORMATS, is_at, plan_name
+from ralph_ls.core.plan.formats.registry import (
+    FORMATS,
+    format_of_plan,
+    is_at,
+    matches,
+    plan_name,
+)
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.specs import ARCHIVE, FOLDER, is_spec
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.store.files import names_in, resolve_inside
 from ralph_ls.store.project.plan_folder import read_plan_file
+
+_MOST_TEXTS = 64
+"""Most texts that are read for a format's sign, and of which it is remembered whose they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +59,8 @@ class DetectedPlan:
     """Which of the plans in a file of Task Master it is; empty where that is not known."""
     is_current: bool = True
     """Whether it is the one that its tool takes by default."""
+    is_finished: bool = False
+    """Whether it is known that all its tasks are done."""
 
     @property
     def name(self) -> str:
@@ -85,9 +96,8 @@ def detect_profiles(root: Path) -> tuple[DetectedProfile, ...]:
 def detect_plans(root: Path) -> tuple[DetectedPlan, ...]:
     """The plans of other tools in ``root``, in the order of the formats, then by path."""
     return tuple(
-        DetectedPlan(kind=known.name, path=path)
+        DetectedPlan(kind=_kind_at(root, path, known), path=path)
         for known in FORMATS.values()
-        if not known.signs or any(_is_there(root / sign) for sign in known.signs)
         for path in _plans_of(root, known)
     )
 
@@ -165,8 +175,8 @@ def name_likely_plans(root: Path) -> str:
 
 
 _LIKELY = re.compile(
-    r"(?:fix[-_]?|implementation[-_]?|project[-_]?|work[-_]?|dev(?:elopment)?[-_]?)?plan\.md"
-    r"|(?:to-?dos?|tasks?|task[-_]?list|road-?map|backlog|milestones)\.md",
+    r"(?:(?:fix[-_]?|implementation[-_]?|project[-_]?|work[-_]?|dev(?:elopment)?[-_]?)?plan"
+    r"|(?:to-?dos?|tasks?|task[-_]?list|road-?map|backlog|milestones))\.(?:md|org)",
     re.IGNORECASE,
 )
 _ANY_MARKDOWN = re.compile(r"(?!(?:readme|index|template)\.).+\.md", re.IGNORECASE)
@@ -200,7 +210,7 @@ def detect_formats(root: Path) -> tuple[PlanFormat, ...]:
 def is_of_tool(root: Path, path: str) -> bool:
     """Whether a file of the repository is a plan of another tool, or a part of one."""
     return any(
-        is_at(path, known) and not (path in known.shared and _why_foreign(root, path, known))
+        is_at(path, known) and _has_sign(root, known) and _is_own(root, path, known)
         for known in FORMATS.values()
         if known.files
     )
@@ -211,30 +221,89 @@ def foreign_plans(root: Path) -> tuple[tuple[str, str], ...]:
     return tuple(
         (path, why)
         for known in FORMATS.values()
-        for path in known.shared
-        if "/" not in path and _is_there(root / path) and (why := _why_foreign(root, path, known))
+        for pattern in known.shared
+        if "/" not in pattern
+        for path in expand(root, pattern, any_case=known.any_case)
+        if (why := _why_foreign(root, path, known))
     )
 
 
 def _paths_like(root: Path, pattern: str, known: PlanFormat) -> Iterator[str]:
     """The paths of a format that a pattern names, without those of other programs."""
-    for path in expand(root, pattern, known.not_in):
-        if not (path in known.shared and _why_foreign(root, path, known)):
-            yield path
+    if _has_sign(root, known):
+        paths = expand(root, pattern, known.not_in, any_case=known.any_case)
+        yield from (path for path in paths if _is_own(root, path, known))
+
+
+def _is_own(root: Path, path: str, known: PlanFormat) -> bool:
+    """Whether a file in a place of a format that has its sign is not another program's."""
+    return not (_is_shared(path, known) and _why_foreign(root, path, known))
+
+
+def _has_sign(root: Path, known: PlanFormat) -> bool:
+    """Whether a format that needs a sign has one, or a file that surely is a plan of it.
+
+    Only the first few files are read for that.
+    """
+    if not known.signs or any(_is_there(root / sign) for sign in known.signs):
+        return True
+    paths = (path for pattern in known.files for path in expand(root, pattern, known.not_in))
+    some = islice(paths, _MOST_TEXTS)
+    return any(_is_sure_text(text_at(root, path), known.name) for path in some)
+
+
+def _is_shared(path: str, known: PlanFormat) -> bool:
+    """Whether other programs have files there, too, and no place of the format's own names it."""
+    place = path.casefold() if known.any_case else path
+    own = (one for one in known.files if one not in known.shared)
+    return any(matches(place, one, known.not_in) for one in known.shared) and not any(
+        matches(place, one, known.not_in) for one in own
+    )
+
+
+def format_at(root: Path, path: str | None, kind: PlanKind) -> PlanFormat:
+    """The format of a run's plan by its path and the text that is there now.
+
+    As ``format_of_plan``, and ``format_of_text`` of what can be read.
+    """
+    known = format_of_plan(path, kind)
+    return known if path is None else FORMATS[_kind_at(root, path, known)]
+
+
+def _kind_at(root: Path, path: str, known: PlanFormat) -> PlanKind:
+    return known.name if known.written_as is None else known.written_as(text_at(root, path) or "")
 
 
 def _why_foreign(root: Path, path: str, known: PlanFormat) -> str:
     """Why a file is no plan of the format; one that cannot be read is, so that it is reported."""
+    text = text_at(root, path)
+    return "" if text is None else _why_foreign_text(text, known.name)
+
+
+def text_at(root: Path, path: str) -> str | None:
+    """The text of a file; empty where there is none, None where it cannot be read."""
     try:
         data = read_plan_file(resolve_inside(root, path))
     except RalphError:
-        return ""
-    return _why_foreign_text((data or b"").decode("utf-8", errors="replace"), known.name)
+        return None
+    return (data or b"").decode("utf-8", errors="replace")
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=_MOST_TEXTS)
 def _why_foreign_text(text: str, kind: PlanKind) -> str:
     return FORMATS[kind].load().why_foreign(text)
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _is_sure_text(text: str | None, kind: PlanKind) -> bool:
+    return text is not None and FORMATS[kind].load().is_sure(text)
+
+
+def executed_tasks(plan: Path, known: PlanFormat) -> frozenset[str]:
+    """The ids of the tasks that a tool has executed, by the names of its files beside a plan."""
+    ending = known.executed.rpartition("*")[2]
+    found = expand(plan.parent, known.executed) if known.executed else ()
+    return frozenset(path.rpartition("/")[2].removesuffix(ending) for path in found)
 
 
 def why_of_tool(root: Path) -> str:
@@ -260,14 +329,31 @@ def places_without_plan(root: Path, known: PlanFormat) -> tuple[str, ...]:
 
 
 def expand(
-    root: Path, pattern: str, not_in: tuple[str, ...] = (), *, folder: str = ""
+    root: Path,
+    pattern: str,
+    not_in: tuple[str, ...] = (),
+    *,
+    folder: str = "",
+    any_case: bool = False,
 ) -> Iterator[str]:
     """The paths below ``root`` that a pattern names, sorted; ``*`` is for a part of one name.
 
-    ``{folder}`` at its beginning is ``folder``, read literally.
+    ``{folder}`` at its beginning is ``folder``, read literally. In ``any_case`` capitals count as
+    small letters; a path is as the folder spells it, so that each file is there once.
     """
+    if any_case:
+        yield from _in_any_case(root, pattern)
+        return
     below = pattern.removeprefix("{folder}/")
     yield from _expanded(root, folder if below != pattern else "", below.split("/"), not_in)
+
+
+def _in_any_case(root: Path, name: str) -> list[str]:
+    """The spellings of a name in the root; the name itself where the root cannot be listed."""
+    try:
+        return [one for one in names_in(root) if one.casefold() == name and _is_there(root / one)]
+    except StateUnusable:
+        return [name] if _is_there(root / name) else []
 
 
 def _expanded(root: Path, folder: str, parts: list[str], not_in: tuple[str, ...]) -> Iterator[str]:
@@ -291,9 +377,11 @@ def _names_like(folder: Path, pattern: str, not_in: tuple[str, ...]) -> list[str
 
 
 def _plans_of(root: Path, known: PlanFormat) -> Iterator[str]:
-    """Every plan of a format; of several fixed places the first."""
+    """Every plan of a format, once; of several fixed places the first."""
+    earlier: set[str] = set()
     for pattern in known.files:
-        found = list(_paths_like(root, pattern, known))
+        found = [one for one in _paths_like(root, pattern, known) if one not in earlier]
+        earlier.update(found)
         yield from found
         if found and "*" not in pattern:
             return

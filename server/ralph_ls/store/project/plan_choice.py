@@ -22,14 +22,14 @@ from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.task_words import TaskState
-from ralph_ls.store.files import read_regular, resolve_inside
+from ralph_ls.store.files import read_regular
 from ralph_ls.store.project.detection import (
     DetectedPlan,
     detect_plans,
     likely_plans,
     places_without_plan,
+    text_at,
 )
-from ralph_ls.store.project.plan_folder import read_plan_file
 
 FEATURE_VARIABLE = "SPECIFY_FEATURE"
 FEATURE_FILE = ".specify/feature.json"
@@ -94,8 +94,8 @@ def current_tag_of(root: Path, path: str) -> str:
 
     if path != TASK_MASTER.files[0]:
         return ""
-    tag = current_tag(_text_at(root, TASK_MASTER_STATE))
-    return tag if tag in tags_in(_text_at(root, path)) else ""
+    tag = current_tag(text_at(root, TASK_MASTER_STATE) or "")
+    return tag if tag in tags_in(text_at(root, path) or "") else ""
 
 
 def split_address(named: str) -> tuple[str, str]:
@@ -111,19 +111,11 @@ def _tags_of(root: Path, plan: DetectedPlan) -> tuple[DetectedPlan, ...]:
 
     if plan.kind is not PlanKind.TASK_MASTER:
         return ()
-    tags = tags_in(_text_at(root, plan.path))
+    tags = tags_in(text_at(root, plan.path) or "")
     default = FIRST_TAG if FIRST_TAG in tags else next(iter(tags), "")
     current = current_tag_of(root, plan.path) or default
     found = (replace(plan, tag=tag, is_current=tag == current) for tag in tags)
     return tuple(found) if len(tags) > 1 else ()
-
-
-def _text_at(root: Path, path: str) -> str:
-    try:
-        data = read_plan_file(resolve_inside(root, path))
-    except RalphError:
-        return ""
-    return (data or b"").decode("utf-8", errors="replace")
 
 
 QUEUE_KEYS = ("label", "milestone", "assignee")
@@ -173,6 +165,8 @@ def several_plans(plans: Sequence[DetectedPlan], command: str = "ralph run --pla
     listed = ", ".join([*names, f"and {more} more"] if more > 0 else names)
     name = shlex.quote(short_name(plans, plans[0]))
     said = f"several plans are here: {listed}; choose one: {command} {name}"
+    if all(one.is_finished for one in plans):
+        said = f"all plans here are done: {listed}; write the next, or name one: {command} {name}"
     if command == FROM_EXISTING:
         return said
     return f"{said}, or for every run: ralph config set paths.plan {shlex.quote(plans[0].address)}"
@@ -188,8 +182,12 @@ def choose_plans(
         named = [one for one in found if _is_named(one, name)]
         if len(named) == 1:
             return tuple(named)
-    is_open = [one for one in found[:MOST_READ] if has_open_tasks(root, one)]
-    return tuple(is_open) if len(is_open) == 1 else tuple(found)
+    read = [(one, progress_of(root, one)) for one in found[:MOST_READ]]
+    is_open = [one for one, (done, total) in read if done < total]
+    if len(is_open) == 1:
+        return tuple(is_open)
+    is_over = len(read) == len(found) and all(done == total > 0 for _, (done, total) in read)
+    return tuple(replace(one, is_finished=is_over) for one in found)
 
 
 def find_named(found: Sequence[DetectedPlan], name: str) -> DetectedPlan | None:
@@ -230,14 +228,8 @@ def _is_part(name: str, folder: str) -> bool:
     return path in {folder, folder.rpartition("/")[2]}
 
 
-def has_open_tasks(root: Path, plan: DetectedPlan) -> bool:
-    """Whether it has open tasks; one that cannot be read has none."""
-    done, total = progress_of(root, plan)
-    return done < total
-
-
 def progress_of(root: Path, plan: DetectedPlan) -> tuple[int, int]:
-    """Its finished tasks, and all of them; skipped ones do not count."""
+    """Its finished tasks, and all of them, without skipped ones; none if it cannot be read."""
     from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
 
     try:

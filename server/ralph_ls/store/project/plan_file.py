@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.plan_folder import split_files
 from ralph_ls.core.plan.formats.plan_format import PlanStorage
-from ralph_ls.core.plan.formats.registry import format_of, format_of_file
+from ralph_ls.core.plan.formats.registry import format_of, format_of_file, format_of_text
 from ralph_ls.core.plan.model import (
     PlanKind,
     Task,
@@ -306,11 +306,13 @@ def skipped_optional_titles(state: RunState) -> tuple[str, ...]:
     if not state.counts.open_optional or config.optional is OptionalTasks.DO or config.task:
         return ()
     place = find_plan_location(state.plan, config, {})
-    if not format_of(place.kind).is_markdown:
+    if not place.is_file:
         return ()
     try:
         text = read_plan(Path(state.workspace), state.plan).decode("utf-8", errors="replace")
     except RalphError:
+        return ()
+    if not format_of_text(place.kind, text).is_markdown:
         return ()
     plan = parse_plan(text, place.kind, optional_sections=config.optional_sections).plan
     tasks = plan.some(states={TaskState.TODO, TaskState.IN_PROGRESS})

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ralph_ls.core.loop.profiles import SPEC, Profile
 from ralph_ls.core.plan.formats.plan_format import PlanStorage
-from ralph_ls.core.plan.formats.registry import format_of, format_of_plan
+from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.specs import FOLDER, INDEX, spec_index_skeleton
 from ralph_ls.core.setup.documents import (
     PROGRESS_NOTES,
@@ -45,7 +45,7 @@ from ralph_ls.store.files import (
     resolve_inside,
     write_atomic,
 )
-from ralph_ls.store.project.detection import find_specs, why_of_tool
+from ralph_ls.store.project.detection import find_specs, format_at, why_of_tool
 from ralph_ls.store.project.prompt_texts import built_in_texts
 
 LARGEST_FILE = 8 << 20
@@ -212,7 +212,7 @@ def _of_markdown(
     elif is_bare and not has_plan and (why := why_of_tool(root)):
         # A second plan would hide that of the other tool.
         notes = (f"no plan was written: {why}",)
-    elif has_plan and not (known := format_of_plan(plan_path, profile.plan_kind)).is_markdown:
+    elif has_plan and not (known := format_at(root, plan_path, profile.plan_kind)).is_markdown:
         if order.items:
             raise UsageError(
                 f"{plan_path} is a plan of {known.title}, to which ralph adds no tasks; add yours "

@@ -3,6 +3,7 @@
  */
 
 import assert from "node:assert/strict";
+import path from "node:path";
 
 import { commits, reports, says } from "../agent.mjs";
 
@@ -12,6 +13,15 @@ const TITLE = "Read the invoice";
 const sets = (field, from, to) => `sed -i 's/"${field}": ${from}/"${field}": ${to}/' ralph/tasks.json`;
 
 export const steps = [
+    [
+        "a TODO.txt that is a Markdown list is a plan on its file",
+        async (world) => {
+            const { editor, server, invoices } = world;
+            const list = path.join(invoices.folder, "TODO.txt");
+            await editor.goto(server.page(invoices.folder, list));
+            await world.served(editor.lens("Start loop"));
+        },
+    ],
     [
         "stories in tasks.json: lenses on the file, the story in the tree, the loop can be started",
         async (world) => {

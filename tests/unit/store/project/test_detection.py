@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.config.config import ProfileName
-from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.run.values import Origin
+from ralph_ls.store.project import detection
 from ralph_ls.store.project.config_file import PreviousChoice, load_settings, require_one_profile
 from ralph_ls.store.project.detection import (
     detect_formats,
@@ -31,6 +32,49 @@ def put(root: Path, *names: str) -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("", encoding="utf-8")
     return root
+
+
+STORY = "# Story 1.1: Pay\n\n## Tasks / Subtasks\n- [{mark}] Card\n"
+EPIC = "# Epic 4.2: Map\n\n## User Story\nAs a nurse\n\n- [ ] Map it\n"
+
+
+def write_story(root: Path, name: str, text: str) -> None:
+    put(root, f"docs/stories/{name}")
+    (root / "docs/stories" / name).write_text(text, encoding="utf-8")
+
+
+class TestStoriesOfBmad:
+    def found(self, root: Path) -> list[str]:
+        return [one.name for one in detect_plans(root)]
+
+    def test_they_are_known_by_their_text_without_a_sign(self, tmp_path: Path) -> None:
+        write_story(tmp_path, "epic-4.2-map.md", EPIC)
+        write_story(tmp_path, "README.md", STORY.format(mark=" "))
+        assert self.found(tmp_path) == []
+        assert detect_formats(tmp_path) == ()
+        assert not is_of_tool(tmp_path, "docs/stories/epic-4.2-map.md")
+        write_story(tmp_path, "story-pay.md", STORY.format(mark=" "))
+        assert self.found(tmp_path) == ["epic-4.2-map.md", "story-pay.md"]
+        assert is_of_tool(tmp_path, "docs/stories/epic-4.2-map.md")
+        assert not is_of_tool(tmp_path, "docs/stories/README.md")
+
+    def test_with_a_sign_other_documents_are_left_out_by_their_text(self, tmp_path: Path) -> None:
+        put(tmp_path, ".bmad-core/", "docs/stories/1.2.story.md", "docs/stories/empty.md")
+        write_story(tmp_path, "notes.md", "# Notes\n- [ ] Ask Ada\n")
+        write_story(tmp_path, "epic-4.2-map.md", EPIC)
+        assert self.found(tmp_path) == ["1.2.story.md", "epic-4.2-map.md"]
+        assert not is_of_tool(tmp_path, "docs/stories/notes.md")
+
+    def test_the_only_one_with_open_tasks_is_worked_on(self, tmp_path: Path) -> None:
+        put(tmp_path, ".bmad-core/")
+        for name in ("1.1.story.md", "1.2.story.md"):
+            write_story(tmp_path, name, STORY.format(mark="x"))
+        settings = load_settings(tmp_path, {}, {})
+        with pytest.raises(UsageError, match=r"all plans here are done: 1.1.story.md \(BMAD story"):
+            require_one_profile(settings)
+        write_story(tmp_path, "epic-4.2-map.md", EPIC)
+        plan = load_settings(tmp_path, {}, {}).config.paths.plan
+        assert plan == "docs/stories/epic-4.2-map.md"
 
 
 class TestWhatFits:
@@ -106,16 +150,37 @@ class TestLikelyPlans:
         assert len(likely_plans(tmp_path)) == 100
 
     def test_a_message_names_why_a_file_is_no_plan(self, tmp_path: Path) -> None:
-        write(tmp_path, "todo.txt", "# Plan\n- [ ] a\n")
+        write(tmp_path, "Todo.txt", "(A) a\n- b\n")
         write(tmp_path, "tasks/tasks.json", "[]")
         assert name_likely_plans(tmp_path) == (
-            "; todo.txt is no plan: it is Markdown, and a todo.txt has one task a line; "
-            "name it TODO.md"
+            "; Todo.txt is no plan: it has lines in Markdown, and a todo.txt has one task a line; "
+            "write all of its tasks in one of the two forms"
         )
         put(tmp_path, "my plans/", "my plans/TODO.md")
         assert name_likely_plans(tmp_path).startswith(
             "; my plans/TODO.md may be one: check it with ralph plan 'my plans/TODO.md', then"
         )
+
+    def test_an_outline_of_notes_is_named_and_not_taken(self, tmp_path: Path) -> None:
+        write(tmp_path, "TODO.org", "* Notes\n")
+        assert likely_plans(tmp_path) == ("TODO.org",)
+        assert name_likely_plans(tmp_path).startswith("; TODO.org may be one: check it with ralph")
+        assert [one.path for one in detect_plans(tmp_path)] == []
+        write(tmp_path, "TODO.org", "* TODO Pay\n")
+        write(tmp_path, "todo.org", "* TODO Pay\n")
+        # One file where the file system ignores case.
+        names = sorted(path.name for path in tmp_path.iterdir())
+        assert [one.path for one in detect_plans(tmp_path)] == names
+
+    def test_names_in_capitals_in_a_folder_that_cannot_be_listed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> list[str]:
+            raise StateUnusable("too many")
+
+        monkeypatch.setattr(detection, "names_in", refuse)
+        write(tmp_path, "tasks.org", "* TODO Pay\n")
+        assert [one.path for one in detect_plans(tmp_path)] == ["tasks.org"]
 
     def test_a_message_names_some_and_what_to_do(self, tmp_path: Path) -> None:
         assert how_to_begin(put(tmp_path, "NOTES.md"), "ask") == "; ask"
@@ -285,7 +350,13 @@ class TestPlansOfOtherTools:
             ("todo.txt", "Buy milk\n", True),
             ("todo.txt", "(A) Call the bank\n", True),
             ("todo.txt", "Notes:\nNo pricing. No fluff.\n", False),
-            ("todo.txt", "- Buy milk\n", False),
+            ("todo.txt", "- Buy milk\n", True),
+            ("todo.txt", "# Shop\n\nNothing is left to do.\n", False),
+            ("TODO.txt", "(A) Call the bank\n", True),
+            ("Todo.txt", "Notes:\nNo pricing. No fluff.\n", False),
+            ("TODO.org", "* TODO Pay\n", True),
+            ("PLAN.org", "* TODO Pay\n", True),
+            ("plan.org", "* Notes\n- No pricing.\n", False),
             ("tasks/tasks.json", '[{"id": 1, "title": "a", "status": "todo"}]', True),
             ("tasks/tasks.json", '{"tasks": [{"title": "a", "status": "done"', True),
             ("tasks/tasks.json", '{"tasks": [{"id": "T1", "name": "Case"}]}', False),

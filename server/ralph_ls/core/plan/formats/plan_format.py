@@ -136,6 +136,8 @@ class PlanOperations:
     """Why a text at one of the format's ``shared`` places is another program's, in words that
     follow its path; empty where it is such a plan.
     """
+    is_sure: Callable[[str], bool] = lambda _: False
+    """Whether a text surely is such a plan, which is then as good as one of its ``signs``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,17 +161,29 @@ class PlanFormat:
     put_away: tuple[str, ...] = ()
     """Folders beside that folder, to which the tool moves tasks that are over."""
     shared: tuple[str, ...] = ()
-    """Those of ``files`` where other programs have files, too: the text decides whose it is."""
+    """Those of ``files`` where other programs have files, too: the text decides whose it is, unless
+    another of ``files`` names it.
+    """
     not_in: tuple[str, ...] = ()
     """Names that ``*`` does not match."""
     signs: tuple[str, ...] = ()
-    """Paths one of which must be there too, for a place that other tools use as well."""
+    """Paths one of which must be there too, for a place that other tools use as well, unless a text
+    surely is such a plan (``PlanOperations.is_sure``).
+    """
     suffixes: tuple[str, ...] = ()
     """Endings of a file that is of this format wherever it is."""
+    any_case: bool = False
+    """Whether its users also write the names of its files in capitals."""
+    written_as: Callable[[str], PlanKind] | None = None
+    """The format of a text in one of its files; None where the path alone decides."""
     shows: tuple[str, ...] = ()
     """Patterns of paths that show the format where it has no plan yet."""
     begin: str = ""
     """How its users write a plan, in words that follow "has no plan yet;"."""
+    executed: str = ""
+    """The pattern of files that the tool writes when it has executed a task, relative to the folder
+    of the plan; ``*`` in their name is the id of the task.
+    """
     documents: tuple[str, ...] = ()
     """Documents for the prompt, relative to the root; ``{folder}`` is that of the plan."""
     settings: tuple[tuple[str, object], ...] = ()

@@ -10,11 +10,11 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from ralph_ls.core.plan.formats.backlog_md.format import BACKLOG
-from ralph_ls.core.plan.formats.bmad.format import BMAD
+from ralph_ls.core.plan.formats.bmad.format import BMAD, BMAD_STORY
 from ralph_ls.core.plan.formats.github.format import GITHUB, MIRROR, QUEUE
 from ralph_ls.core.plan.formats.gsd.format import GSD
 from ralph_ls.core.plan.formats.markdown.format import MARKDOWN
-from ralph_ls.core.plan.formats.markdown.tools import BMAD_STORY, KIRO, OPENSPEC, SPEC_KIT
+from ralph_ls.core.plan.formats.markdown.tools import KIRO, OPENSPEC, SPEC_KIT
 from ralph_ls.core.plan.formats.org.format import ORG
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
 from ralph_ls.core.plan.formats.stories.format import STORIES
@@ -55,12 +55,22 @@ def format_of(kind: PlanKind) -> PlanFormat:
     return FORMATS[kind]
 
 
+def format_of_text(kind: PlanKind, text: str) -> PlanFormat:
+    """The format that a text is written in, of a plan whose path says ``kind``.
+
+    A ``todo.txt`` may be a list in Markdown. The operations on a text already follow this
+    (``formats.dispatch``); others ask for it where the format itself makes a difference.
+    """
+    known = FORMATS[kind]
+    return known if known.written_as is None else FORMATS[known.written_as(text)]
+
+
 def format_of_file(path: str, kind: PlanKind) -> PlanFormat:
     """The format of a plan at ``path``, relative to the root, where a profile expects ``kind``.
 
     Its place decides, also below a folder of the repository, then its ending: JSON is never
     Markdown, nor the other way round. A file with any other name has the format that the profile
-    expects.
+    expects. Where the format is ``written_as`` its text says, see ``format_of_text``.
     """
     name = path.casefold()
     for one in FORMATS.values():
@@ -112,6 +122,7 @@ def is_at(path: str, known: PlanFormat) -> bool:
     """Whether a path is a place of a format: of its plan, or of a file in its folder."""
     folder, _, name = path.rpartition("/")
     places = {path, folder} if known.members and fnmatchcase(name, known.members) else {path}
+    places |= {one.casefold() for one in places if known.any_case}
     return any(matches(place, pattern, known.not_in) for pattern in known.files for place in places)
 
 

@@ -6,6 +6,7 @@ the task from the earlier text; what the agent legally did to its state is then 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -248,6 +249,7 @@ def _merge(operations: TextOperations, base: str, mine: str, theirs: str) -> Mer
     for task_id in changed:
         if here.get(task_id) == was.get(task_id):
             text = operations.with_task_of(text, theirs, task_id)
+    text = _with_states_of(operations, text, (base, mine, theirs))
     plan = operations.parse_text(mine).plan
     # What both changed below a task is merged task by task.
     parents = {task.parent for task in plan.tasks}
@@ -258,6 +260,23 @@ def _merge(operations: TextOperations, base: str, mine: str, theirs: str) -> Mer
         if one not in parents and here.get(one) not in (was.get(one), other.get(one))
     )
     return MergedPlan(text=text, conflicts=conflicts)
+
+
+def _with_states_of(operations: TextOperations, text: str, sides: tuple[str, str, str]) -> str:
+    """The merged text with the states that only the other side changed, outside of the tasks.
+
+    Such as in a table that counts them.
+    """
+    base, mine, theirs = (operations.parse_text(one).plan.by_id() for one in sides)
+    for task in theirs.values():
+        was, here = base.get(task.id), mine.get(task.id)
+        if was is None or here is None or not here.state is was.state is not task.state:
+            continue
+        now = operations.parse_text(text).plan.find(task.id)
+        if now is not None and now.state is not task.state:
+            with contextlib.suppress(RalphError):
+                text = operations.with_state(text, task.id, task.state, task.blocked_by or "")
+    return text
 
 
 def _bodies(operations: TextOperations, text: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ralph_ls.core.plan.model import ParsedPlan, Plan
 from ralph_ls.protocol.task_words import TaskState
@@ -24,14 +24,23 @@ def changed_lines(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def check_state_edit(
-    parse: Parse, set_state: SetState, text: str, task_id: str, state: TaskState
+    parse: Parse,
+    set_state: SetState,
+    text: str,
+    task_id: str,
+    state: TaskState,
+    *,
+    together: Collection[str] | None = None,
 ) -> str:
-    """The text after an edit, which gives this task its state and keeps all others."""
+    """The text after an edit, which gives this task its state and keeps all others.
+
+    ``together``: those that change with it.
+    """
     before = parse(text).plan
     after_text = set_state(text, task_id, state, "")
     after = parse(after_text).plan
     changed = {one.id for one in after.tasks if before.by_id()[one.id].state is not one.state}
-    assert changed <= {task_id}
+    assert changed <= {task_id, *(together or ())}
     assert after.by_id()[task_id].state is state
     # A state may change the order of the work, as that of a phase whose plans are done.
     assert sorted(task.title for task in after.tasks) == sorted(task.title for task in before.tasks)

@@ -29,6 +29,7 @@ NEXT = {
     PlanKind.SUPERPOWERS: "Pay by card",
     PlanKind.GSD: "Page",
     PlanKind.BMAD: "Story 1.2: Pay by card",
+    PlanKind.BMAD_STORY: "Charge the card (AC: 1, 2)",
     PlanKind.TODO_TXT: "Pay by card +shop @work",
     PlanKind.ORG: "Pay by card",
 }

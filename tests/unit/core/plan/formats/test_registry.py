@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.formats.dispatch import operations_of, reparse_plan
+from ralph_ls.core.plan.formats.dispatch import (
+    accept_edit,
+    byte_exact_edit,
+    check_plan,
+    edit_effects,
+    merge_plans,
+    operations_for,
+    operations_of,
+    parse_plan,
+    plan_edit,
+    reparse_plan,
+    retry_edit,
+    waiting_tasks,
+)
 from ralph_ls.core.plan.formats.plan_format import PlanStorage, ReadOptions
 from ralph_ls.core.plan.formats.registry import (
     FORMATS,
     format_of,
     format_of_file,
     format_of_plan,
+    format_of_text,
+    is_at,
     plan_name,
     project_of,
 )
@@ -21,6 +36,8 @@ from ralph_ls.core.prompt.documents import (
     PlanDocument,
     plan_notes,
 )
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
 
 
 @pytest.mark.parametrize(
@@ -38,7 +55,10 @@ from ralph_ls.core.prompt.documents import (
         ("apps/web/specs/001-login/tasks.md", PlanKind.SPEC_KIT, "001-login"),
         ("web/openspec/changes/add-form/tasks.md", PlanKind.OPENSPEC, "add-form"),
         ("web/openspec/changes/archive/tasks.md", PlanKind.MARKDOWN, None),
-        ("web/todo.txt", PlanKind.MARKDOWN, None),
+        ("web/todo.txt", PlanKind.TODO_TXT, None),
+        ("TODO.txt", PlanKind.TODO_TXT, None),
+        ("TODO.org", PlanKind.ORG, None),
+        ("Makefile.txt", PlanKind.MARKDOWN, None),
         ("apps/web/.taskmaster/tasks/tasks.json", PlanKind.TASK_MASTER, None),
         ("apps/web/.backlog/tasks/1.md", PlanKind.MARKDOWN, None),
         ("@fix_plan.md", PlanKind.MARKDOWN, None),
@@ -86,7 +106,7 @@ def test_each_format_has_its_operations(kind: PlanKind) -> None:
     parsed = operations.parse("", ReadOptions())
     assert len(parsed.plan.tasks) == 0
     again = reparse_plan(parsed, "", "- [ ] a\n", kind)
-    assert again.plan == operations.parse("- [ ] a\n", ReadOptions()).plan
+    assert again.plan == operations_for(kind, "- [ ] a\n").parse("- [ ] a\n", ReadOptions()).plan
     assert operations.effects("", "") == ((), ())
     assert operations.merge("a", "a", "b").text == "b"
     assert operations.byte_exact(lambda _: str, "a")("") == ""
@@ -95,6 +115,78 @@ def test_each_format_has_its_operations(kind: PlanKind) -> None:
     assert known.is_text == (known.storage not in {PlanStorage.TRACKER, PlanStorage.REQUEST})
     assert known.is_file or not known.has_reviews
     assert known.can_block or not known.is_markdown
+
+
+LIST = "- [ ] Pay by card\n- [ ] Log in\n"
+LINES = "Pay by card id:1\nLog in\n"
+
+
+class TestTodoTxtInMarkdown:
+    """Every operation on a ``todo.txt`` follows its text, whatever format its path says."""
+
+    kind = PlanKind.TODO_TXT
+
+    @pytest.mark.parametrize("text", [LIST, LINES])
+    def test_a_task_is_edited_in_the_form_of_its_text(self, text: str) -> None:
+        is_list = text == LIST
+        parsed = parse_plan(text, self.kind)
+        pay, login = parsed.plan.tasks
+        assert (pay.title, login.title) == ("Pay by card", "Log in")
+        assert waiting_tasks(parsed, text, self.kind) == {}
+        assert [one.code for one in check_plan(parsed, text, self.kind)] == []
+        closed = accept_edit(self.kind, pay.id)(text)
+        assert closed.startswith("- [x] Pay" if is_list else "x Pay")
+        assert edit_effects(self.kind, text, closed) == ((pay.id,), ())
+        assert (
+            reparse_plan(parsed, text, closed, self.kind).plan == parse_plan(closed, self.kind).plan
+        )
+        blocked = plan_edit(self.kind, TaskEdit.BLOCK, pay.id, reason="no key")
+        assert ("Blocked by: no key" if is_list else "blocked:no_key") in blocked(text)
+        opened = retry_edit(self.kind, pay.id)(closed)
+        assert parse_plan(opened, self.kind).plan.tasks[0].state == "todo"
+        exact = byte_exact_edit(self.kind, lambda one: accept_edit(self.kind, one), pay.id)
+        assert exact(f"{text}\udcff") == f"{closed}\udcff"
+        other = text.replace("Log in", "Log out")
+        assert "Log out" in merge_plans(self.kind, text, closed, other).text
+
+    def test_an_order_is_changed_in_markdown_alone(self) -> None:
+        pay, login = parse_plan(LIST, self.kind).plan.tasks
+        move = plan_edit(self.kind, TaskEdit.MOVE, login.id, before=pay.id)
+        assert move(LIST) == "- [ ] Log in\n- [ ] Pay by card\n"
+        with pytest.raises(RalphError, match="have no order"):
+            move(LINES)
+
+    def test_a_task_that_a_program_keeps_is_closed_there(self) -> None:
+        with pytest.raises(RalphError, match="the task bd-1 cannot be closed in this plan"):
+            accept_edit(PlanKind.BEADS, "bd-1")
+
+    def test_two_forms_are_not_merged(self) -> None:
+        merged = merge_plans(self.kind, LINES, LIST, LINES + "Log out\n")
+        assert (merged.text, len(merged.conflicts)) == (LIST, 1)
+
+    def test_a_text_that_changes_its_form_is_read_again(self) -> None:
+        parsed = parse_plan(LINES, self.kind)
+        listed = reparse_plan(parsed, LINES, LIST, self.kind)
+        assert listed.plan == parse_plan(LIST, PlanKind.MARKDOWN).plan
+        assert reparse_plan(listed, LIST, LINES, self.kind).plan == parsed.plan
+
+    def test_no_other_format_depends_on_its_text(self) -> None:
+        for kind in PlanKind:
+            if kind is not self.kind:
+                assert format_of_text(kind, LIST) is format_of(kind)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "is_there"),
+    [
+        ("Todo.org", PlanKind.ORG, True),
+        ("TODO.TXT", PlanKind.TODO_TXT, True),
+        ("docs/TODO.org", PlanKind.ORG, False),
+        ("PRD.json", PlanKind.STORIES, False),
+    ],
+)
+def test_capitals_count_as_small_letters(path: str, kind: PlanKind, *, is_there: bool) -> None:
+    assert is_at(path, format_of(kind)) is is_there
 
 
 def test_names_of_formats_are_unique() -> None:

@@ -45,7 +45,10 @@ def test_a_story_without_criteria_is_reported(criteria: object) -> None:
 def test_what_is_missing_is_reported_where_the_story_begins() -> None:
     given = story("A", **PASSED)
     del given["acceptanceCriteria"], given["notes"]
-    stories = stories_of(given)
+    (one,) = check_stories(stories_of(given))
+    # Without notes in any story, there is no place for evidence.
+    assert one.code.value == "criteria-missing"
+    stories = stories_of(given, story("B"))
     found = check_stories(stories)
     assert {one.code.value for one in found} == {"criteria-missing", "close-without-evidence"}
     places = {(one.place.line, one.place.end - one.place.start) for one in found}

@@ -286,6 +286,18 @@ def test_reading_never_fails_and_marks_places_within_lines(text: str) -> None:
     assert len(set(ids)) == len(ids)
 
 
+def test_files_of_tools_without_reviews_have_none_that_is_missing() -> None:
+    plain = {"id": "A", "title": "a", "passes": True}
+    text = json.dumps({"features": [plain, plain | {"id": "B"}]}, indent=1)
+    assert parse_stories(text).problems == ()
+    for field, code in [
+        ('"branch_name": "a",', "stories-branch-missing"),
+        ('"reviewStatus": null,', "story-passes-unreviewed"),
+    ]:
+        known = text.replace('"id": "B",', f'"id": "B", {field}')
+        assert code in {one.code for one in parse_stories(known).problems}
+
+
 def test_a_file_without_a_branch_is_reported_and_a_bare_list_is_not() -> None:
     stories = json.dumps([story("A")])
     (told,) = parse_stories(f'{{"userStories": {stories}}}').problems

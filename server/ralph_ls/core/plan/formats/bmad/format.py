@@ -1,4 +1,4 @@
-"""BMAD format: the sprint status, with a status for each story."""
+"""BMAD formats: the sprint status, with a status for each story, and a story by itself."""
 
 from __future__ import annotations
 
@@ -11,6 +11,19 @@ def _load() -> PlanOperations:
     from ralph_ls.core.plan.formats.text_operations import structured_operations
 
     return structured_operations(operations)
+
+
+def _load_story() -> PlanOperations:
+    from dataclasses import replace
+
+    from ralph_ls.core.plan.formats.bmad import story
+    from ralph_ls.core.plan.formats.text_operations import structured_operations
+
+    return replace(
+        structured_operations(story, why_foreign=story.why_foreign),
+        check=lambda _parsed, text, marker: story.check_story(text, marker),
+        is_sure=story.is_surely_story,
+    )
 
 
 BMAD = PlanFormat(
@@ -27,3 +40,17 @@ BMAD = PlanFormat(
     ),
     instructions="bmad",
 )
+
+BMAD_STORY = PlanFormat(
+    name=PlanKind.BMAD_STORY,
+    title="BMAD story",
+    source="the tasks of a BMAD story",
+    storage=PlanStorage.FILE,
+    load=_load_story,
+    files=("docs/stories/[0-9]*.[0-9]*.*.md", "docs/stories/*.md"),
+    shared=("docs/stories/*.md",),
+    not_in=("README.md", "index.md"),
+    signs=(".bmad-core", "bmad-core", ".bmad", "bmad"),
+    instructions="bmad-story",
+)
+"""A project with a sprint status has its stories there."""

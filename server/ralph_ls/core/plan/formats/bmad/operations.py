@@ -1,8 +1,9 @@
 """Operations on a sprint status of BMAD: a status for each story, one a line.
 
-Stories are the keys that begin with two numbers, such as ``1-2-pay-by-card``, below
-``development_status``. Epics and retrospectives are no tasks. A story in review is in progress: a
-fresh iteration reviews it. The story itself is a document beside the file.
+Stories are the keys below ``development_status`` that name neither an epic nor a retrospective,
+such as ``1-2-pay-by-card``, ``TD-1-1-types`` or ``fix-login``. A story in review is in progress: a
+fresh iteration reviews it. The story itself is a document beside the file. A key whose status is
+not on its line is reported.
 """
 
 from __future__ import annotations
@@ -32,11 +33,15 @@ STATES: Mapping[str, TaskState] = MappingProxyType(
         "todo": TaskState.TODO,
         "in-progress": TaskState.IN_PROGRESS,
         "review": TaskState.IN_PROGRESS,
+        "in-review": TaskState.IN_PROGRESS,
+        "ready-for-review": TaskState.IN_PROGRESS,
         "done": TaskState.DONE,
+        "completed": TaskState.DONE,
         "blocked": TaskState.BLOCKED,
         "on-hold": TaskState.BLOCKED,
         "deferred": TaskState.SKIPPED,
         "cancelled": TaskState.SKIPPED,
+        "optional": TaskState.SKIPPED,
     }
 )
 STATUS = {
@@ -47,11 +52,25 @@ STATUS = {
 }
 _ROOT = re.compile(rf"\ufeff?{ROOT}[ \t]*:[ \t]*(?:\#.*)?")
 _ENTRY = re.compile(
-    r"""[ \t]+(?P<quote>["']?)"""
-    r"""(?P<key>(?P<epic>[0-9]+[a-z]?)-(?P<nth>[0-9]+[a-z]?)-(?P<name>[^\s"':]+))(?P=quote)"""
+    r"""(?P<indent>[ \t]+)(?P<quote>["']?)(?P<key>[^\s"':#-][^\s"':#]*)(?P=quote)"""
     r"""[ \t]*:[ \t]+(?P<around>["']?)(?P<status>[^\s"'#]+)(?P=around)"""
     r"""(?P<rest>[ \t]*(?:\#[ \t]*(?P<note>.*))?)"""
 )
+_WITHOUT_STATUS = re.compile(
+    r"""(?P<indent>[ \t]+)["']?(?P<key>[^\s"':#-][^\s"':#]*)["']?[ \t]*:[ \t]*(?:\#.*)?"""
+)
+_NUMBERED = re.compile(
+    r"(?:story[-_])?(?P<epic>[0-9]+[a-z]?)[-._](?P<nth>[0-9]+[a-z]?)[-_](?P<name>.+)", re.IGNORECASE
+)
+_LABELLED = re.compile(
+    r"(?P<label>(?:[a-z]+-)?[a-z]*[0-9]+[a-z]?(?:[-.][0-9]+[a-z]?)+|[a-z]{1,2}-[0-9]+)-(?P<name>.+)",
+    re.IGNORECASE,
+)
+"""A story of a list beside the epics: ``TD-1-1-types``, ``se1-5-editor``, ``g-01-log-in``."""
+_EPIC = re.compile(r"(?:[^\W\d]+-)*epic(?:[-_.]?[0-9].*|-.*)?", re.IGNORECASE)
+_RETROSPECTIVE = re.compile(r"(?:.*[-_])?retrospective", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_][^\W\d]*(?:-[^\W\d]+)*")
+"""A status, and no date or number."""
 
 
 class _Entry(NamedTuple):
@@ -59,6 +78,8 @@ class _Entry(NamedTuple):
     start: int
     line: str
     found: re.Match[str]
+    epic: str
+    """The key of the epic that it follows; empty where there is none."""
 
     @property
     def id(self) -> str:
@@ -85,6 +106,10 @@ def parse_text(text: str) -> ParsedPlan:
                 PlanProblem(code="story-status-unknown", message=message, line=entry.number + 1)
             )
             spans.append(entry.found.span("status"))
+    for number, span, name in _without_status(text):
+        message = f"{name} is not read, for its status is not behind it; write {name}: backlog"
+        problems.append(PlanProblem(code="story-not-read", message=message, line=number + 1))
+        spans.append(span)
     tasks = tuple(_tasks_of(entries))
     return ParsedPlan(plan=Plan(tasks=tasks), problems=tuple(problems), spans=tuple(spans))
 
@@ -146,27 +171,69 @@ def _tasks_in(text: str) -> tuple[Task, ...]:
 
 def _entries(text: str) -> Iterator[_Entry]:
     """The stories below the root, each key once."""
-    is_inside, known = False, set()
+    known: set[str] = set()
+    indent, epic = None, ""
+    for number, start, line in _lines_below_root(text):
+        found = _ENTRY.fullmatch(line)
+        if found is None:
+            continue
+        indent = found["indent"] if indent is None else indent
+        key = found["key"]
+        if _is_epic(key) and _RETROSPECTIVE.fullmatch(key) is None:
+            epic = key
+        elif key not in known and _is_story(found, is_own=found["indent"] == indent):
+            known.add(key)
+            yield _Entry(number, start, line, found, epic)
+
+
+def _lines_below_root(text: str) -> Iterator[tuple[int, int, str]]:
+    """Number, beginning and text of each line below the root."""
+    is_inside = False
     for number, (start, line) in enumerate(lines_of(text)):
         if line[:1] not in {"", " ", "\t", "#"}:
             is_inside = _ROOT.fullmatch(line) is not None
-        found = _ENTRY.fullmatch(line) if is_inside else None
-        if found is not None and found["key"] not in known:
-            known.add(found["key"])
-            yield _Entry(number, start, line, found)
+        elif is_inside:
+            yield number, start, line
+
+
+def _is_epic(key: str) -> bool:
+    return _EPIC.fullmatch(key) is not None
+
+
+def _is_story(found: re.Match[str], *, is_own: bool) -> bool:
+    """Whether an entry is a story: by two numbers, or, beside the first entry, by its status."""
+    key, status = found["key"], found["status"]
+    if _NUMBERED.fullmatch(key) is not None:
+        return True
+    is_known = status.casefold() in STATES or ("-" in key and _WORD.fullmatch(status) is not None)
+    return is_own and is_known and _RETROSPECTIVE.fullmatch(key) is None
+
+
+def _without_status(text: str) -> Iterator[tuple[int, tuple[int, int], str]]:
+    """The line, the place in it and the name of the keys without a status, beside the first key."""
+    indent = None
+    for number, _, line in _lines_below_root(text):
+        found = _WITHOUT_STATUS.fullmatch(line) or _ENTRY.fullmatch(line)
+        if found is None:
+            continue
+        indent = found["indent"] if indent is None else indent
+        key = found["key"]
+        is_empty = found.re is _WITHOUT_STATUS and found["indent"] == indent
+        if is_empty and not _is_epic(key) and _RETROSPECTIVE.fullmatch(key) is None:
+            yield number, found.span("key"), escape_surrogates(key)
 
 
 def _tasks_of(entries: tuple[_Entry, ...]) -> Iterator[Task]:
     for entry in entries:
-        number, start, line, found = entry
-        words = escape_surrogates(found["name"]).replace("-", " ").strip()
+        number, start, line, found, _ = entry
+        title, section = _names_of(entry)
         reason = escape_surrogates(found["note"] or "").removeprefix(BLOCKED_BY).strip()
         yield Task(
             id=entry.id,
-            title=f"Story {found['epic']}.{found['nth']}: {words[:1].upper()}{words[1:]}",
+            title=title,
             state=entry.state,
             priority=None,
-            section=f"Epic {found['epic']}",
+            section=section,
             optional=False,
             line=number,
             start=start,
@@ -180,3 +247,21 @@ def _tasks_of(entries: tuple[_Entry, ...]) -> Iterator[Task]:
             mark=(start + found.start("status"), start + found.end("status")),
             words=(number, *found.span("key")),
         )
+
+
+def _names_of(entry: _Entry) -> tuple[str, str]:
+    """The title of a story, and the section that it is in."""
+    label = ""
+    section = "Stories"
+    if entry.epic:
+        number = entry.epic.casefold().removeprefix("epic-")
+        section = f"Epic {number}" if number != entry.epic.casefold() else entry.epic
+    if numbered := _NUMBERED.fullmatch(entry.found["key"]):
+        label, name = f"Story {numbered['epic']}.{numbered['nth']}: ", numbered["name"]
+        section = f"Epic {numbered['epic']}"
+    elif labelled := _LABELLED.fullmatch(entry.found["key"]):
+        label, name = f"Story {labelled['label']}: ", labelled["name"]
+    else:
+        name = entry.found["key"]
+    words = escape_surrogates(name).replace("-", " ").replace("_", " ").strip()
+    return f"{label}{words[:1].upper()}{words[1:]}", escape_surrogates(section)

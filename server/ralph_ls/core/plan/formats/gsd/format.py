@@ -10,7 +10,7 @@ def _load() -> PlanOperations:
     from ralph_ls.core.plan.formats.gsd import operations
     from ralph_ls.core.plan.formats.text_operations import structured_operations
 
-    return structured_operations(operations)
+    return structured_operations(operations, check=operations.check_text)
 
 
 GSD = PlanFormat(
@@ -20,6 +20,7 @@ GSD = PlanFormat(
     storage=PlanStorage.FILE,
     load=_load,
     files=(".planning/ROADMAP.md",),
+    executed="phases/*/*-SUMMARY.md",
     documents=(".planning/PROJECT.md", ".planning/STATE.md"),
     instructions="gsd",
 )

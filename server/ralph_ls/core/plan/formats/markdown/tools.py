@@ -1,7 +1,7 @@
-"""Formats of tools that write their tasks as Markdown lists: spec-kit, Kiro, OpenSpec, BMAD.
+"""Formats of tools that write their tasks as Markdown lists: spec-kit, Kiro, OpenSpec.
 
-Each feature or change has a folder with a ``tasks.md`` and the documents that it came from; a story
-of BMAD is one document. What their marks mean is read from the text (``core.plan.parse.dialect``).
+Each feature or change has a folder with a ``tasks.md`` and the documents that it came from.
+What their marks mean is read from the text (``core.plan.parse.dialect``).
 """
 
 from __future__ import annotations
@@ -60,15 +60,3 @@ OPENSPEC = PlanFormat(
     instructions="openspec",
     closing="openspec archive {name}",
 )
-
-BMAD_STORY = PlanFormat(
-    name=PlanKind.BMAD_STORY,
-    title="BMAD story",
-    source="the tasks of a BMAD story",
-    storage=PlanStorage.MARKDOWN,
-    load=load_markdown,
-    files=("docs/stories/[0-9]*.[0-9]*.*.md",),
-    signs=(".bmad-core", "bmad-core", ".bmad", "bmad"),
-    instructions="bmad-story",
-)
-"""A project with a sprint status has its stories there."""

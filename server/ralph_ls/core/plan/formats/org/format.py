@@ -10,7 +10,9 @@ def _load() -> PlanOperations:
     from ralph_ls.core.plan.formats.org import operations
     from ralph_ls.core.plan.formats.text_operations import structured_operations
 
-    return structured_operations(operations, check=operations.check_text)
+    return structured_operations(
+        operations, check=operations.check_text, why_foreign=operations.why_foreign
+    )
 
 
 ORG = PlanFormat(
@@ -20,6 +22,8 @@ ORG = PlanFormat(
     storage=PlanStorage.FILE,
     load=_load,
     files=("todo.org", "plan.org", "tasks.org"),
+    shared=("todo.org", "plan.org", "tasks.org"),
     suffixes=(".org",),
+    any_case=True,
     instructions="org",
 )

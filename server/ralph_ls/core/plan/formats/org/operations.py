@@ -60,6 +60,12 @@ def why_broken(text: str) -> str:
     return ""
 
 
+def why_foreign(text: str) -> str:
+    """Why an outline is one of notes alone."""
+    has_tasks = bool(read_outline(text).tasks)
+    return "" if has_tasks else "it has no task, such as: * TODO Call the bank"
+
+
 def check_text(text: str) -> tuple[LintRemark, ...]:
     """One remark on the headings without a keyword that may be tasks, or else on such lists."""
     outline = read_outline(text)

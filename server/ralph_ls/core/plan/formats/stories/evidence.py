@@ -5,9 +5,10 @@ The checks (docs/rules.md#verification):
 - ``criteria-vague``: a criterion of a story that does not pass cannot be checked. The rules are
   those of Markdown plans.
 - ``criteria-missing``: a story has no acceptance criteria, or only empty ones.
-- ``close-without-evidence``: a story passes, and its notes are empty; or they say that a criterion
-  was not verified, or that its command failed; or they give a reason such as ``Verified: done``
-  that names nothing; or no reviewer has approved it, and it passed by reaching the review cap.
+- ``close-without-evidence``: a story passes, and its notes are empty, unless no story of the file
+  has notes; or they say that a criterion was not verified, or that its command failed; or they give
+  a reason such as ``Verified: done`` that names nothing; or no reviewer has approved it, and it
+  passed by reaching the review cap.
 
 A story is verified against its criteria and the file's ``verifyCommands`` when an iteration marks
 it as passed or as ready for review. The evidence lines are written into its ``notes``. A refuted
@@ -55,12 +56,13 @@ from ralph_ls.protocol.run.values import TaskRef
 def check_stories(stories: StoryFile) -> tuple[LintRemark, ...]:
     """Check a file of stories that was read; by line. Total."""
     lines = LineIndex(stories.text)
+    has_notes = any("notes" in story.fields for story in stories.stories)
     found = [
         remark
         for story in stories.stories
         for remark in (
             *_without_criteria(story, lines),
-            *(_closed(story, lines) if story.passes else _vague(story, lines)),
+            *(_closed(story, lines, has_notes=has_notes) if story.passes else _vague(story, lines)),
         )
     ]
     return tuple(sorted(found, key=lambda one: (one.place.line, one.place.start)))
@@ -95,10 +97,11 @@ def _vague(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
             yield _remark(CheckCode.CRITERIA_VAGUE, message, story, item, lines)
 
 
-def _closed(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
+def _closed(story: Story, lines: LineIndex, *, has_notes: bool) -> Iterator[LintRemark]:
     """One remark at the notes, and one at the feedback."""
     notes, feedback = story.fields.get("notes"), story.fields.get(FEEDBACK)
-    if notes is None or not (text := value_of(notes.node)) or not str(text).strip():
+    text = "" if notes is None else value_of(notes.node)
+    if has_notes and not (text and str(text).strip()):
         place = _brace_of(story) if notes is None else notes.node
         message = (
             f"{display_title(story.title)} passes, but its notes do not say how it was verified"

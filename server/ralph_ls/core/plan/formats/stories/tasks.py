@@ -21,6 +21,7 @@ stories, such as those of phases, are done one after another.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
@@ -68,16 +69,20 @@ def check_invariants(stories: StoryFile, *, skip_review: bool = False) -> tuple[
 def check_missing(stories: StoryFile, *, skip_review: bool = False) -> tuple[StoryFinding, ...]:
     """The problems that files of other tools may have, which must not keep an agent at work.
 
-    - ``stories-branch-missing``: the file has no field ``branchName``; an empty one will do;
+    - ``stories-branch-missing``: the file has no field ``branchName``; an empty one will do, and so
+      does a file without any branch that has no reviews;
     - ``stories-list-guessed``: a list of an unusual name is read because of its states;
     - ``stories-not-read``: another list looks like stories, too;
     - ``story-status-unknown``: a status is a word without a known state;
-    - ``story-passes-unreviewed``: a story passes without a review; not where reviews are skipped.
+    - ``story-passes-unreviewed``: a story passes without a review; not where reviews are skipped,
+      and not in a file whose stories have no field for them.
     """
     found: list[StoryFinding] = []
     root = stories.root
     has_stories = root.members is not None and bool(stories.lists)
-    if has_stories and "branchName" not in last_members(root):
+    has_reviews = any(STATUS in story.fields for story in stories.stories)
+    is_ours = has_reviews or _BRANCH.search(stories.text) is not None
+    if has_stories and is_ours and "branchName" not in last_members(root):
         message = "branchName is missing; name the branch for this work"
         found.append(StoryFinding("stories-branch-missing", message, root.start, root.start + 1))
     if stories.found.is_guess:
@@ -102,10 +107,13 @@ def check_missing(stories: StoryFile, *, skip_review: bool = False) -> tuple[Sto
                 "progress, done, blocked or skipped"
             )
             found.append(_at(story, "story-status-unknown", message, PASSES))
-        if story.passes and story.status is None and not skip_review:
+        if has_reviews and story.passes and story.status is None and not skip_review:
             message = f"{story.id} passes, but its {STATUS} is null; only a review may pass it"
             found.append(_at(story, "story-passes-unreviewed", message, PASSES))
     return tuple(found)
+
+
+_BRANCH = re.compile(r'"branch(?:_?name)?"\s*:', re.IGNORECASE)
 
 
 def story_cycles(by_id: Mapping[str, Story]) -> Iterator[tuple[str, ...]]:

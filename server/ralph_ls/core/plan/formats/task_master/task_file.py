@@ -3,8 +3,7 @@
 A file is an object of tags, each with a list ``tasks`` or a list itself; an older one is a single
 such list. One tag is the plan of a run, but an edit finds its task in any: numbers begin again in
 each tag, so an id names its tag, ``auth:5``, except in ``master``, or in the first tag where there
-is no such one. Unknown fields stay in the text, which is never written as a whole from these
-values.
+is no such one. Unknown fields stay in the text, which is never written as a whole from these.
 
 A subtask's id is that of its task with its number: ``5.2``. Its dependencies without a point name
 its siblings. Below a task that is done or was given up, no subtask is open: its tool looks at none
@@ -26,6 +25,7 @@ from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, 
 from ralph_ls.protocol.task_words import SETTLED_STATES, Priority, TaskState
 
 FIRST_TAG = "master"
+_MOST_NAMED = 3
 BLOCKED_BY = "Blocked by: "
 """How the last line of the details begins in which a reason is noted."""
 
@@ -139,6 +139,7 @@ def read_task_file(text: str, tag: str | None = None) -> TaskFile:
         for task in reader.read_tag(name, array, is_first=name == first)
     ]
     findings += _unknown_needs(tasks)
+    findings += _open_below_done(tasks)
     findings.sort(key=lambda one: one.start)
     return TaskFile(text=text, tasks=tuple(tasks), lists=lists, findings=tuple(findings))
 
@@ -167,8 +168,12 @@ def _lists_in(root: JsonNode) -> Mapping[str, JsonNode]:
     only = _list_of(root)
     if only is not None:
         return {"": only}
-    members = last_members(root).items()
-    tags = {name: _list_of(member.node) or _bare_list(member.node) for name, member in members}
+    nodes = {name: member.node for name, member in last_members(root).items()}
+    has_bare = any(map(_is_bare_list, nodes.values()))
+    tags = {
+        name: node if has_bare and _may_be_list(node) else _list_of(node)
+        for name, node in nodes.items()
+    }
     return {escape_surrogates(name): found for name, found in tags.items() if found is not None}
 
 
@@ -207,13 +212,15 @@ def _list_of(node: JsonNode) -> JsonNode | None:
     return None if member is None or member.node.items is None else member.node
 
 
-def _bare_list(node: JsonNode) -> JsonNode | None:
-    """A list of tasks without an object around it, as agents write it; none of anything else."""
-    if node.items is None:
-        return None
+def _is_bare_list(node: JsonNode) -> bool:
+    """Whether it is a list of tasks without an object around it, as agents write it."""
     tasks = [last_members(one) for one in node.elements if one.members is not None]
-    is_list = any(_text_of(task, "title").strip() and "status" in task for task in tasks)
-    return node if is_list else None
+    return any(_text_of(task, "title").strip() and "status" in task for task in tasks)
+
+
+def _may_be_list(node: JsonNode) -> bool:
+    """Whether it is such a list in a file that has one, also without its last task."""
+    return node.items is not None and (not node.elements or _is_bare_list(node))
 
 
 class _Reader:
@@ -332,6 +339,31 @@ def _unknown_needs(tasks: Sequence[MasterTask]) -> Iterator[TaskFinding]:
                 message = f"{task.id} depends on {name}, but there is no such task"
                 node = task.fields["dependencies"].node
                 yield TaskFinding("task-dependency-unknown", message, node.start, node.end)
+
+
+def _open_below_done(tasks: Sequence[MasterTask]) -> Iterator[TaskFinding]:
+    """One finding for all open subtasks of tasks that are done, at the first of them."""
+    done = {task.id for task in tasks if task.state is TaskState.DONE}
+    found = [
+        task
+        for task in tasks
+        if task.parent in done
+        and STATE_OF.get(normalise_status(_text_of(task.fields, "status") or "pending"))
+        not in SETTLED_STATES
+    ]
+    if not found:
+        return
+    is_one = len(found) == 1
+    names = ", ".join(task.id for task in found[:_MOST_NAMED])
+    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    message = (
+        f"{'1 open subtask is' if is_one else f'{len(found)} open subtasks are'} below tasks that "
+        f"are done, and {'counts' if is_one else 'count'} as done ({names}{more}); set "
+        f"{'it' if is_one else 'them'} to done, or open the task again"
+    )
+    start, status = found[0].node.start, found[0].fields.get("status")
+    place = JsonNode(start, start + 1) if status is None else status.node
+    yield TaskFinding("subtasks-read-as-done", message, place.start, place.end)
 
 
 def _text_of(members: Mapping[str, JsonMember], key: str) -> str:

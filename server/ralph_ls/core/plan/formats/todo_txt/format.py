@@ -10,7 +10,13 @@ def _load() -> PlanOperations:
     from ralph_ls.core.plan.formats.text_operations import structured_operations
     from ralph_ls.core.plan.formats.todo_txt import operations
 
-    return structured_operations(operations)
+    return structured_operations(operations, why_foreign=operations.why_foreign)
+
+
+def _written_as(text: str) -> PlanKind:
+    from ralph_ls.core.plan.formats.todo_txt.operations import is_markdown
+
+    return PlanKind.MARKDOWN if is_markdown(text) else PlanKind.TODO_TXT
 
 
 TODO_TXT = PlanFormat(
@@ -21,5 +27,8 @@ TODO_TXT = PlanFormat(
     load=_load,
     files=("todo.txt",),
     shared=("todo.txt",),
+    suffixes=("todo.txt",),
+    any_case=True,
+    written_as=_written_as,
     instructions="todo-txt",
 )

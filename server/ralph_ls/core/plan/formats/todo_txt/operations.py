@@ -9,6 +9,11 @@ None of these is required: ``Buy milk`` is a task. So a text in which no line be
 priority or a date is one of tasks if its lines are those of a list, and prose otherwise: where more
 than a quarter of them have several sentences, end like the beginning of a list, are longer than a
 task, or, in a text of paragraphs, are whole sentences.
+
+Many files of that name are Markdown: they have headings, bullets, numbers or boxes. Such a text is
+read as Markdown, unless it also has lines that begin like those of a todo.txt: each of the two
+forms would lose the tasks of the other, so that a text in both is refused. Beside a box a date
+alone is no such beginning, as notes have dates, too.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from typing import NamedTuple
 from ralph_ls.core.plan.formats.task_lines import copy_task_lines, find_task, unique_id
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
 from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import Priority, TaskState
@@ -31,6 +37,8 @@ _LINE = re.compile(
 )
 _VALUE = re.compile(r"(?:(?<=[ \t])|^)(?P<key>[A-Za-z][\w-]*):(?P<value>[^\s/][^\s]*)")
 _SIGN = re.compile(rf"\ufeff?(?:x[ \t]|\([A-Z]\)[ \t]|{_DATE}[ \t])")
+_MARK = re.compile(r"\ufeff?(?:x[ \t]|\([A-Z]\)[ \t])")
+_BOX = re.compile(r"\ufeff?[ \t]*(?:[-*]|[0-9]+[.)])[ \t]+\[[^\]]?\][ \t]")
 _WORD = re.compile(r"(?:^|[ \t])(?:[+@]\w|[a-z]+:[^\s/])")
 _PROSE = re.compile(
     r".{121,}|.*[.!?\u2026][\"'\u201d\u2019)]*[ \t]+[A-Z\u201c\"].*|.*[:;,\uff1a\uff0c]"
@@ -38,7 +46,7 @@ _PROSE = re.compile(
 )
 _SENTENCE = re.compile(r"(?:\S+[ \t]+){4,}\S*[.!?\u2026]|.*[\u3002\uff01\uff1f]")
 _MARKDOWN = re.compile(
-    r"#{1,6}[ \t]|[ \t]*[-*][ \t]|[ \t]*[0-9]+[.)][ \t]|```|[ \t]*\[[^\]]?\][ \t]"
+    r"\ufeff?(?:#{1,6}[ \t]|[ \t]*[-*][ \t]|[ \t]*[0-9]+[.)][ \t]|```|[ \t]*\[[^\]]?\][ \t])"
 )
 _OWN = frozenset({"id", "dep", "depends", "after", "pri", "status", "blocked"})
 """The keys that are no part of a title."""
@@ -80,14 +88,32 @@ def parse_text(text: str) -> ParsedPlan:
     return ParsedPlan(plan=Plan(tasks=tasks), problems=(problem,), spans=((0, len(lines[number])),))
 
 
-def why_broken(text: str) -> str:
-    """Why a text is no todo.txt, in words that follow its path: it is Markdown, or prose."""
+def is_markdown(text: str) -> bool:
+    """Whether a text in a file of that name is Markdown, and no line of it is of a todo.txt."""
     lines = [line for _, line in lines_of(text)]
-    if any(_MARKDOWN.match(line) for line in lines):
-        return "it is Markdown, and a todo.txt has one task a line; name it TODO.md"
+    sign = _MARK if any(map(_BOX.match, lines)) else _SIGN
+    return any(map(_MARKDOWN.match, lines)) and not any(map(sign.match, lines))
+
+
+def why_broken(text: str) -> str:
+    """Why a text is no todo.txt, in words that follow its path: it has Markdown, or is prose."""
+    lines = [line for _, line in lines_of(text)]
+    if any(map(_MARKDOWN.match, lines)):
+        return (
+            "it has lines in Markdown, and a todo.txt has one task a line; "
+            "write all of its tasks in one of the two forms"
+        )
     if _are_prose(lines):
         return f"it is prose, and a todo.txt has one task a line; mark tasks, {_SUCH_AS}"
     return ""
+
+
+def why_foreign(text: str) -> str:
+    """Why a text in a file of that name is no plan at all: none of its lines is a task."""
+    if is_markdown(text):
+        has_tasks = parse_markdown(text).plan.tasks
+        return "" if has_tasks else "it is Markdown without a task, such as: - [ ] Call the bank"
+    return why_broken(text)
 
 
 _SUCH_AS = "such as: (A) Call the bank +shop @phone"

@@ -52,6 +52,8 @@ def test_reads_the_stories_and_nothing_else() -> None:
         ("blocked  # blocked by no licence", TaskState.BLOCKED, "no licence"),
         ("blocked # no key", TaskState.BLOCKED, "no key"),
         ("odd", TaskState.BLOCKED, None),
+        ("ready-for-review", TaskState.IN_PROGRESS, None),
+        ("completed", TaskState.DONE, None),
         ("deferred", TaskState.SKIPPED, None),
     ],
 )
@@ -62,6 +64,79 @@ def test_every_status_has_a_state(status: str, state: TaskState, reason: str | N
     assert [problem.code for problem in parsed.problems] == (
         ["story-status-unknown"] if status == "odd" else []
     )
+
+
+KEYS = """development_status:
+  epic-1: in-progress
+  1-1-basket: done
+  1-2b-list: backlog
+  "1.3-total": review
+  story-1-4-mail: done
+  fix-login: backlog
+  login: backlog
+  TD-1-1-types: ready-for-dev   # 2 points
+  epic-1-retrospective: optional
+  late: odd
+  supp-epic-1: in-progress
+  se1-5-new-editor: backlog
+  se1-6-epic-list: backlog
+  hotfix-1-2-crash: in-review
+  bug-7-crash: odd-one
+  g-01-log-in: backlog
+  supp-epic-1-retrospective: optional
+  team-retrospective: optional
+  EPIC-two: backlog
+  # no-story: backlog
+  last_updated: 2026-01-31
+  next-review: 2026-02-01
+  nested:
+    status: done
+    2-1-inner: backlog
+  epic-3:
+    title: done
+  empty-one:  # to do
+other:
+  fix-other: done
+"""
+
+
+def test_every_key_but_epics_and_retrospectives_is_a_story() -> None:
+    parsed = parse_text(KEYS)
+    assert [(one.id, one.title, one.section) for one in parsed.plan.tasks] == [
+        ("1-1-basket", "Story 1.1: Basket", "Epic 1"),
+        ("1-2b-list", "Story 1.2b: List", "Epic 1"),
+        ("1.3-total", "Story 1.3: Total", "Epic 1"),
+        ("story-1-4-mail", "Story 1.4: Mail", "Epic 1"),
+        ("fix-login", "Fix login", "Epic 1"),
+        ("login", "Login", "Epic 1"),
+        ("TD-1-1-types", "Story TD-1-1: Types", "Epic 1"),
+        ("se1-5-new-editor", "Story se1-5: New editor", "supp-epic-1"),
+        ("se1-6-epic-list", "Story se1-6: Epic list", "supp-epic-1"),
+        ("hotfix-1-2-crash", "Story hotfix-1-2: Crash", "supp-epic-1"),
+        ("bug-7-crash", "Bug 7 crash", "supp-epic-1"),
+        ("g-01-log-in", "Story g-01: Log in", "supp-epic-1"),
+        ("2-1-inner", "Story 2.1: Inner", "Epic 2"),
+    ]
+    assert [(one.code, one.line, one.message[:23]) for one in parsed.problems] == [
+        ("story-status-unknown", 16, "the status odd-one is u"),
+        ("story-not-read", 24, "nested is not read, for"),
+        ("story-not-read", 29, "empty-one is not read, "),
+    ]
+    for one, (start, end) in zip(parsed.problems, parsed.spans, strict=True):
+        assert KEYS.splitlines()[one.line - 1][start:end] in {"odd-one", "nested", "empty-one"}
+
+
+@pytest.mark.parametrize("state", [TaskState.TODO, TaskState.DONE, TaskState.BLOCKED])
+def test_a_story_with_any_key_is_edited(state: TaskState) -> None:
+    for task in parse_text(KEYS).plan.tasks:
+        check_state_edit(parse_text, with_state, KEYS, task.id, state)
+        without = with_task_of(KEYS, "development_status:\n", task.id)
+        assert with_task_of(without, KEYS, task.id) == KEYS
+
+
+def test_stories_without_an_epic_have_a_section() -> None:
+    (task,) = parse_text("development_status:\n  se1-5-two: backlog\n").plan.tasks
+    assert (task.id, task.section) == ("se1-5-two", "Stories")
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
@@ -106,7 +181,11 @@ def test_a_removed_story_comes_back_where_it_was(task_id: str) -> None:
     assert with_note(SPRINT, task_id, "n") == SPRINT
 
 
-@given(st.text() | st.text().map(lambda text: f"development_status:\n  1-1-a: {text}"))
+@given(
+    st.text()
+    | st.text().map(lambda text: f"development_status:\n  1-1-a: {text}")
+    | st.text().map(lambda text: f"development_status:\n  {text}: done")
+)
 def test_reading_never_raises(text: str) -> None:
     parse_text(text)
     assert why_broken(f"x{text}") or "\n" in text or "\r" in text

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.plan.formats.dispatch import merge_plans
 from ralph_ls.core.plan.formats.gsd import operations
 from ralph_ls.core.plan.formats.gsd.operations import (
+    check_text,
     needs_of,
+    open_but_executed,
     parse_text,
     protected_fields,
     why_broken,
@@ -19,6 +22,7 @@ from ralph_ls.core.plan.formats.gsd.operations import (
     with_task_of,
 )
 from ralph_ls.core.plan.formats.text_operations import unfinished_needs
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.queries import next_task
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
@@ -67,11 +71,31 @@ def test_a_phase_waits_for_its_plans_and_for_earlier_phases() -> None:
         pytest.param("- [x] Phase 1: a\n- [ ] 01-01-PLAN.md: b\n| 1. a | 1/1 | ✅ Complete | - |",
                      {"1": "done", "01-01": "done"}, id="complete-by-the-table"),
         pytest.param("- [x] Phase 1: a\n- [ ] 01-01: b\n- [x] 01-02: c\n| 1. a | 1/2 | Complete |",
-                     {"1": "done", "01-01": "todo", "01-02": "done"}, id="ticked-in-part"),
+                     {"1": "done", "01-01": "done", "01-02": "done"}, id="ticked-in-part"),
+        pytest.param("- [x] Phase 1: a\n- [ ] 01-01: b\n- [x] 01-02: c",
+                     {"1": "done", "01-01": "done", "01-02": "done"}, id="ticked-without-a-table"),
         pytest.param("- [ ] Phase 1: a\n- [ ] 01-01-PLAN.md: b\n| 1. a | 1/1 | Complete | - |",
-                     {"1": "todo", "01-01": "todo"}, id="not-ticked"),
+                     {"1": "todo", "01-01": "done"}, id="not-ticked"),
+        pytest.param("- [ ] Phase 1: a\n- [ ] 01-01-PLAN.md: b\n| **Phase 1: a** | Complete |",
+                     {"1": "todo", "01-01": "done"}, id="complete-without-a-count"),
         pytest.param("- [x] Phase 1: a\n- [ ] 01-01-PLAN.md: b\n| 1. a | 0/1 | Not started | - |",
-                     {"1": "done", "01-01": "todo"}, id="not-complete"),
+                     {"1": "done", "01-01": "done"}, id="not-complete"),
+        pytest.param("- [ ] 01-01: b\n- [ ] 01-02: c\n- [ ] 01-03: d\n| 1. a | v1 | 2/3 | Begun |",
+                     {"01-01": "done", "01-02": "done", "01-03": "todo"}, id="counted"),
+        pytest.param("- [ ] 01-01: b\n- [ ] 01-02: c\n- [x] 01-03: d\n| 1. a | 1/3 | Begun |",
+                     {"01-01": "done", "01-02": "todo", "01-03": "done"}, id="counted-and-ticked"),
+        pytest.param("- [x] 01-01: b\n- [ ] 01-02: c\n- [x] 01-03: d\n| 1. a | 2/3 | Begun |",
+                     {"01-01": "done", "01-02": "todo", "01-03": "done"}, id="counted-by-boxes"),
+        pytest.param("- [x] 01-01: b\n- [ ] 01-02: c\n- [ ] 01-03: d\n| 1. a | 2/3 | Begun |",
+                     {"01-01": "done", "01-02": "done", "01-03": "todo"}, id="ticked-too-rarely"),
+        pytest.param("- [ ] 01-01: b\n  - Blocked by: d\n- [ ] 01-02: c\n| 1. a | 2/2 | Begun |",
+                     {"01-01": "blocked", "01-02": "done"}, id="counted-and-blocked"),
+        pytest.param("- [ ] 01-01: b\n- [ ] 01-02: c\n| 1. a | 1/3 | Begun |\n| 1. a | 1/2 | x |",
+                     {"01-01": "todo", "01-02": "todo"}, id="counts-other-plans"),
+        pytest.param("- [ ] 01-01: b\n- [ ] 01-02: c\n| 1. a | 1/1 | Complete |",
+                     {"01-01": "todo", "01-02": "todo"}, id="plans-were-added"),
+        pytest.param("- [ ] 01-01: b\n| 1 | 3 | 2026/01 |\n| A | 1/1 |\n| 1. a | 1/TBD | - |",
+                     {"01-01": "todo"}, id="other-tables"),
         pytest.param("- [ ] Phase 1: a\n  - Blocked by: no key\n\n- [ ] Phase 2: b\n  more",
                      {"1": "blocked", "2": "todo"}, id="blocked"),
         pytest.param("```\n- [ ] Phase 1: a\n```\n- [ ] 01-01-PLAN.md", {"01-01": "todo"},
@@ -221,10 +245,14 @@ def test_refuses_what_it_cannot_write() -> None:
         with_state(SHOP, "9", TaskState.DONE)
 
 
+TOGETHER = {"2": {"02-02"}, "01-01": {"1"}}
+"""A phase is done with all its plans: the other tasks that change with one."""
+
+
 @pytest.mark.parametrize("task_id", ["1", "2", "3", "01-01", "02-02"])
 @pytest.mark.parametrize("state", [TaskState.TODO, TaskState.DONE, TaskState.BLOCKED])
 def test_an_edit_gives_one_task_its_state(task_id: str, state: TaskState) -> None:
-    check_state_edit(parse_text, with_state, SHOP, task_id, state)
+    check_state_edit(parse_text, with_state, SHOP, task_id, state, together=TOGETHER.get(task_id))
 
 
 @pytest.mark.parametrize("task_id", ["1", "2", "3", "01-01", "01-02", "02-02"])
@@ -252,7 +280,8 @@ def test_protects_title_and_criteria() -> None:
     st.lists(
         st.sampled_from(
             ["- [ ] Phase 1: a", "- [x] 01-01-PLAN.md", "### Phase 1", "**Depends on**: 1", "\n",
-             "**Success Criteria**", "  1. b", "```", "\r\n", "  - Blocked by: d"]
+             "**Success Criteria**", "  1. b", "```", "- [ ] 01-02",
+             "| 1. a | 1/2 | Complete |", "\r\n", "  - Blocked by: d"]
         )
     ).map("".join)
 )  # fmt: skip
@@ -261,27 +290,163 @@ def test_reading_never_raises(text: str) -> None:
         assert with_state(text, task.id, task.state) == text
     protected_fields(text)
     needs_of(text)
+    check_text(text)
 
 
 SHIPPED = (
     "- [x] **Phase 1: Basket** (completed 2026-01-31)\n- [x] **Phase 2: Pay**\n\n"
-    "### Phase 1: Basket\n- [ ] 01-01-PLAN.md — Total\n\n"
-    "### Phase 2: Pay\n- [ ] 02-01-PLAN.md — Card\n"
+    "### Phase 1: Basket\n- [ ] 01-01-PLAN.md — Total\n- [ ] 01-02-PLAN.md — Tax\n\n"
+    "### Phase 2: Pay\n- [ ] 02-01-PLAN.md — Card\n- [x] 02-02-PLAN.md — Page\n"
+)
+COUNTED = (
+    "- [x] Phase 1: a\n- [ ] 01-01: b\n- [ ] 01-02: c\n- [ ] 01-03: d\n"
+    "- [ ] Phase 2: e\n- [ ] 02-01: f\n- [ ] 02-02: g\n- [ ] 02-03: h\n- [ ] 02-04: i\n"
+    "- [ ] Phase 3: j\n- [ ] 03-01: k\n- [ ] 03-02: l\n"
+    "| 1. a | 3/3 | ✅ Complete | - |\n| 2. e | 3/4 | In Progress | - |\n| 3. j | Complete |\n"
 )
 
 
-def test_the_plans_of_a_completed_phase_are_done() -> None:
+def test_the_plans_of_a_ticked_phase_are_done() -> None:
     assert states(parse_text(SHIPPED).plan) == {
-        "1": "done", "2": "done", "01-01": "done", "02-01": "todo",
+        "1": "done", "2": "done", "01-01": "done", "01-02": "done", "02-01": "done",
+        "02-02": "done",
     }  # fmt: skip
 
 
-def test_a_plan_of_a_completed_phase_opens_with_its_phase() -> None:
-    text = SHIPPED.replace("Total\n", "Total\n- [ ] 01-02-PLAN.md — Tax\n")
-    opened = with_state(text, "01-01", TaskState.TODO, "")
+@pytest.mark.parametrize(
+    ("task_id", "together", "rows"),
+    [
+        ("01-01", {"1"}, "| 1. a | 2/3 | In Progress | - |\n| 2. e | 3/4 |"),
+        ("01-03", {"1"}, "| 1. a | 2/3 | In Progress | - |\n| 2. e | 3/4 |"),
+        ("1", set(), "| 1. a | 3/3 | ✅ Complete | - |\n| 2. e | 3/4 |"),
+        ("02-01", set(), "| 1. a | 3/3 | ✅ Complete | - |\n| 2. e | 2/4 |"),
+        ("02-03", set(), "| 1. a | 3/3 | ✅ Complete | - |\n| 2. e | 2/4 |"),
+        ("02-04", set(), "| 1. a | 3/3 | ✅ Complete | - |\n| 2. e | 3/4 |"),
+        ("03-02", set(), "| 2. e | 3/4 | In Progress | - |\n| 3. j | In Progress |"),
+    ],
+)
+def test_a_plan_that_the_table_counts_is_opened_and_ticked(
+    task_id: str, together: set[str], rows: str
+) -> None:
+    for state in (TaskState.TODO, TaskState.BLOCKED):
+        opened = check_state_edit(
+            parse_text, with_state, COUNTED, task_id, state, together=together
+        )
+        assert rows in opened
+        assert check_text(with_state(opened, task_id, TaskState.DONE)) is not None
+        check_state_edit(parse_text, with_state, opened, task_id, TaskState.DONE)
+
+
+def test_the_first_plan_of_which_one_is_counted_opens() -> None:
+    text = "- [ ] 01-01: b\n- [ ] 01-02: c\n- [x] 01-03: d\n| 1. a | 1/3 | - |\n"
+    opened = check_state_edit(parse_text, with_state, text, "01-01", TaskState.TODO)
+    assert "| 0/3 |" in opened
+
+
+def test_a_plan_of_a_ticked_phase_opens_with_its_phase() -> None:
+    opened = with_state(SHIPPED, "01-01", TaskState.TODO, "")
     assert states(parse_text(opened).plan) == {
-        "1": "todo", "2": "done", "01-01": "todo", "01-02": "done", "02-01": "todo",
+        "1": "todo", "2": "done", "01-01": "todo", "01-02": "done", "02-01": "done",
+        "02-02": "done",
     }  # fmt: skip
-    assert len(changed_lines(text, opened)) == 2
-    phase = with_state(text, "1", TaskState.TODO, "")
+    assert len(changed_lines(SHIPPED, opened)) == 2
+    phase = with_state(SHIPPED, "1", TaskState.TODO, "")
     assert [states(parse_text(phase).plan)[one] for one in ("1", "01-01")] == ["todo", "done"]
+
+
+OPEN_BOX = "with an open box"
+COUNTS = "the phase is ticked, or the table of progress counts"
+ONE = (
+    f"1 plan {OPEN_BOX} is read as done (01-01): {COUNTS} it; tick the box, or open the phase and "
+    "correct its row"
+)
+EIGHT = (
+    f"8 plans {OPEN_BOX} are read as done (01-01, 01-02, 01-03 and 5 more): {COUNTS} them; tick "
+    "the boxes, or open the phase and correct its row"
+)
+PHASE = (
+    f"1 phase {OPEN_BOX} is complete in the table of progress (Phase 3), and read as open; tick "
+    "the box, or correct the table"
+)
+PHASES = (
+    f"2 phases {OPEN_BOX} are complete in the table of progress (Phase 1, Phase 2), and read as "
+    "open; tick the boxes, or correct the table"
+)
+HEADED = (
+    "1 open box is in a phase whose heading says that it is done (01-01), and read as open; tick "
+    "it, or correct the heading"
+)
+HEADED_TWICE = (
+    "2 open boxes are in a phase whose heading says that it is done (Phase 1, 01-01), and read as "
+    "open; tick them, or correct the heading"
+)
+OTHER = (
+    "in 1 phase (Phase 1) the table of progress counts more plans as done than are ticked, and "
+    "not as many as are listed, so the boxes count; tick those that are done, or correct the table"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "remarks"),
+    [
+        pytest.param(SHOP, [], id="agreed"),
+        pytest.param("- [x] Phase 1: a\n- [ ] 01-01: b\n- [x] 01-02: c\n", [(1, ONE)], id="one"),
+        pytest.param(COUNTED, [(1, EIGHT), (9, PHASE)], id="several"),
+        pytest.param("- [ ] Phase 1: a\n- [ ] Phase 2: b\n| 1. a | Complete |\n| 2. b | Complete |"
+                     "\n| 3. c | Complete |", [(0, PHASES)], id="phases"),
+        pytest.param("- [ ] 01-01: a\n- [x] 01-02: b\n| 1. a | 3/4 | - |\n| 2. b | 1/2 | - |",
+                     [(0, OTHER)], id="other-plans"),
+        pytest.param("- [x] 01-01: a\n- [ ] 01-02: b\n| 1. a | 0/2 | - |", [], id="table-is-old"),
+        pytest.param("### Phase 1: a ✅\n- [ ] 01-01: b\n- [x] 01-02: c\n", [(1, HEADED)],
+                     id="heading"),
+        pytest.param("- [ ] Phase 1: a\n### Phase 1: a (completed 2026-01-31)\n- [ ] 01-01: b\n",
+                     [(0, HEADED_TWICE)], id="heading-and-phase"),
+        pytest.param("### Phase 1: a - Complete the loop\n- [ ] 01-01: b\n### Phase 2: c — done\n"
+                     "- [ ] 02-01: d\n  - Blocked by: e\n", [], id="no-heading-that-is-done"),
+    ],
+)  # fmt: skip
+def test_what_disagrees_is_reported_with_a_count(text: str, remarks: list[tuple[int, str]]) -> None:
+    found = check_text(text)
+    assert [(one.place.line, one.message) for one in found] == remarks
+    assert {one.code.value for one in found} <= {"open-under-completed"}
+    for one in found:
+        line = text.split("\n")[one.place.line]
+        assert line.endswith(line[one.place.start : one.place.end])
+
+
+@pytest.mark.parametrize(
+    ("executed", "message"),
+    [
+        ({"01-01", "02-04", "9-9"}, (
+            "1 open plan has a SUMMARY beside it (02-04), and neither a tick nor the table of "
+            "progress says that it is done; tick the box of what is, or the next run works on it "
+            "again"
+        )),
+        ({"02-04", "03-01"}, (
+            "1 open plan has a SUMMARY beside it (02-04), and neither a tick nor the table of "
+            "progress says that it is done; tick the box of what is, or the next run works on it "
+            "again"
+        )),
+        ({"01-01"}, None),
+    ],
+)  # fmt: skip
+def test_an_open_plan_that_was_executed_is_reported(
+    executed: set[str], message: str | None
+) -> None:
+    problem = open_but_executed(parse_text(COUNTED).plan, executed)
+    assert (None if problem is None else problem.message) == message
+    text = COUNTED.replace("3/4", "2/4")
+    problem = open_but_executed(parse_text(text).plan, {"02-03", "02-04"})
+    assert problem is not None
+    assert (problem.line, problem.message[:58]) == (
+        8, "2 open plans have a SUMMARY beside them (02-03, 02-04), an"
+    )  # fmt: skip
+
+
+def test_a_change_of_the_table_alone_is_merged() -> None:
+    base = COUNTED.replace("3/4", "0/4")
+    mine = base.replace("Phase 3: j", "Phase 3: J")
+    merged = merge_plans(PlanKind.GSD, base, mine, COUNTED)
+    assert merged.conflicts == ()
+    assert states(parse_text(merged.text).plan) == states(parse_text(COUNTED).plan)
+    assert "Phase 3: J" in merged.text

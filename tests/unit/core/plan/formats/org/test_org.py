@@ -14,6 +14,7 @@ from ralph_ls.core.plan.formats.org.operations import (
     parse_text,
     protected_fields,
     why_broken,
+    why_foreign,
     with_note,
     with_state,
     with_task_of,
@@ -326,3 +327,9 @@ def test_a_heading_with_a_box_is_a_task() -> None:
     assert changed_lines(text, after) == [("** [ ] Saw\n", "** [X] Saw\n")]
     for state in (TaskState.TODO, TaskState.IN_PROGRESS, TaskState.DONE):
         check_state_edit(parse_text, with_state, text, saw.id, state)
+
+
+@pytest.mark.parametrize("text", ["* TODO a\n", "- [ ] a\n", "* DONE a\n"])
+def test_an_outline_with_a_task_is_a_plan(text: str) -> None:
+    assert why_foreign(text) == ""
+    assert why_foreign("* Notes\n- b\n") == ("it has no task, such as: * TODO Call the bank")

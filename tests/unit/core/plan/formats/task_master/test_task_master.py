@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.plan.diff.guard import PlanPowers
 from ralph_ls.core.plan.formats.dispatch import parse_plan
 from ralph_ls.core.plan.formats.plan_format import PLAN_MISSING
+from ralph_ls.core.plan.formats.task_master import operations
 from ralph_ls.core.plan.formats.task_master.operations import (
     needs_of,
     parse_text,
@@ -27,6 +29,7 @@ from ralph_ls.core.plan.formats.task_master.task_file import (
     read_task_file,
     tags_in,
 )
+from ralph_ls.core.plan.formats.text_operations import guard_text
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
@@ -87,7 +90,7 @@ def test_a_task_waits_for_its_subtasks_and_they_for_what_it_waits_for() -> None:
                      id="no-object"),
         pytest.param(tasks_of({"id": 1, "title": "a", "subtasks": [{"id": 1, "subtasks": [{}]}]}),
                      ["1", "1.1"], id="two-levels-only"),
-        pytest.param('{"master": [{"id": 1, "title": "a", "status": ""}], "x": [{"id": 2}, 3]}',
+        pytest.param('{"master": [{"id": 1, "title": "a", "status": "todo"}], "x": [{"id": 2}, 3]}',
                      ["1"], id="tag-without-an-object"),
         pytest.param("{}", [], id="no-tasks"),
         pytest.param("", [], id="empty"),
@@ -129,6 +132,86 @@ def test_nothing_is_open_below_a_finished_task() -> None:
         "1": "done", "1.1": "done", "1.2": "skipped",
         "2": "skipped", "2.1": "skipped", "2.2": "skipped",
     }  # fmt: skip
+
+
+ONE_BELOW = "tasks that are done, and counts as done (1.1); set it to done, or open the task again"
+MORE_BELOW = (
+    "tasks that are done, and count as done (1.2, 1.3, 1.4 and 1 more); set them to done, "
+    "or open the task again"
+)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "message"),
+    [
+        (["done", "cancelled"], ""),
+        (
+            ["pending"],
+            f"1 open subtask is below {ONE_BELOW}",
+        ),
+        (
+            ["done", "in-progress", None, "odd", "review"],
+            f"4 open subtasks are below {MORE_BELOW}",
+        ),
+        (
+            [None],
+            f"1 open subtask is below {ONE_BELOW}",
+        ),
+    ],
+)
+def test_open_subtasks_of_tasks_that_are_done_are_reported_once(
+    statuses: list[str | None], message: str
+) -> None:
+    inner = [
+        {"id": nth, "title": "b"} | ({"status": word} if word else {})
+        for nth, word in enumerate(statuses, 1)
+    ]
+    text = tasks_of({"id": 1, "title": "a", "status": "done", "subtasks": inner})
+    found = [one for one in parse_text(text).problems if one.code == "subtasks-read-as-done"]
+    assert [one.message for one in found] == [message] * bool(message)
+    given_up = tasks_of({"id": 1, "title": "a", "status": "cancelled", "subtasks": inner})
+    assert "subtasks-read-as-done" not in codes(given_up)
+
+
+BARE = json.dumps(
+    {
+        "master": [
+            {"id": 1, "title": "a", "status": "todo", "subtasks": [{"id": 1, "title": "s"}]},
+            {"id": 2, "title": "b", "status": "todo", "dependencies": [1]},
+        ],
+        "dev": [{"id": 1, "title": "c", "status": "todo"}],
+        "labels": ["x"],
+    },
+    indent=1,
+)
+
+
+class TestBareListAsTag:
+    """A tag that is a list itself, without an object around it."""
+
+    @pytest.mark.parametrize("task_id", ["1", "1.1", "2", "dev:1"])
+    def test_its_tasks_are_edited_and_restored(self, task_id: str) -> None:
+        done = with_state(BARE, task_id, TaskState.DONE)
+        assert parse_text(done).plan.by_id()[task_id].state is TaskState.DONE
+        assert "note" in with_note(BARE, task_id, "note")
+        without = with_task_of(BARE, '{"master": [], "dev": {"tasks": []}}', task_id)
+        assert task_id not in parse_text(without).plan.by_id()
+        back = with_task_of(without, BARE, task_id)
+        assert json.loads(back) == json.loads(BARE)
+
+    def test_it_is_the_tools_and_its_other_tags_are_reported(self) -> None:
+        assert (tags_in(BARE), why_broken(BARE), why_foreign(BARE)) == (("master", "dev"), "", "")
+        assert [one.code for one in parse_text(BARE, "").problems] == ["task-tag-left"]
+
+    def test_what_an_agent_removes_comes_back_and_its_tick_stays(self) -> None:
+        ticked = json.loads(with_state(BARE, "2", TaskState.DONE))
+        guarded = guard_text(operations, BARE, json.dumps(ticked | {"dev": []}), PlanPowers())
+        assert [(one.what.value, one.task.id) for one in guarded.violations] == [
+            ("dropped", "dev:1")
+        ]
+        assert json.loads(guarded.text) == ticked
+        gone = guard_text(operations, BARE, '{"master": [], "dev": []}', PlanPowers())
+        assert gone.text == BARE
 
 
 @pytest.mark.parametrize(

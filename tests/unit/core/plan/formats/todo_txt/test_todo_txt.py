@@ -9,17 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.plan.diff.guard import PlanPowers
+from ralph_ls.core.plan.formats.registry import format_of_text
 from ralph_ls.core.plan.formats.text_operations import guard_text
 from ralph_ls.core.plan.formats.todo_txt import operations
 from ralph_ls.core.plan.formats.todo_txt.operations import (
+    is_markdown,
     needs_of,
     parse_text,
     protected_fields,
     why_broken,
+    why_foreign,
     with_note,
     with_state,
     with_task_of,
 )
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import Priority, TaskState
 from tests.unit.core.plan.formats.format_laws import check_state_edit, states
@@ -52,7 +56,10 @@ PROSE = (
     "it is prose, and a todo.txt has one task a line; mark tasks, such as: "
     "(A) Call the bank +shop @phone"
 )
-MARKDOWN = "it is Markdown, and a todo.txt has one task a line; name it TODO.md"
+MARKDOWN = (
+    "it has lines in Markdown, and a todo.txt has one task a line; "
+    "write all of its tasks in one of the two forms"
+)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +111,43 @@ def test_lines_without_any_mark_are_tasks_that_are_reported(text: str, message: 
     if message:
         line = text.split("\n")[read.problems[0].line - 1]
         assert line[slice(*read.spans[0])] == "Buy milk"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_list"),
+    [
+        ("- [ ] Call the bank\n", True),
+        ("\ufeff* Call the bank\n", True),
+        ("Shop\n\n1. Call the bank\n", True),
+        ("# Shop\n\nNothing is left to do here.\n", True),
+        # What an agent ticks is still Markdown.
+        ("- [x] Call the bank\n", True),
+        ("Buy milk\n", False),
+        ("Notes:\nNo pricing. No fluff.\n", False),
+        ("", False),
+        # In Markdown these tasks would be lost.
+        ("(A) Call the bank +shop\n- the one in town\n", False),
+        ("x Call the bank\n- [ ] Buy milk\n", False),
+        ("2026-01-02 Call the bank\n- Buy milk\n", False),
+        ("- [ ] Buy milk\n\n2026-01-02 They had none.\n", True),
+    ],
+)
+def test_a_list_in_markdown_is_read_as_markdown(text: str, *, is_list: bool) -> None:
+    assert is_markdown(text) is is_list
+    assert format_of_text(PlanKind.TODO_TXT, text).is_markdown is is_list
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("- [ ] Call the bank\n", ""),
+        ("Buy milk\n", ""),
+        ("# Shop\n\nNothing.\n", "it is Markdown without a task, such as: - [ ] Call the bank"),
+        ("x Call the bank\n- [ ] Buy milk\n", MARKDOWN),
+    ],
+)
+def test_a_text_without_a_task_is_no_plan(text: str, why: str) -> None:
+    assert why_foreign(text) == why
 
 
 def test_marks_the_line_that_is_no_todo_txt() -> None:
