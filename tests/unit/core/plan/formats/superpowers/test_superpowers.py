@@ -50,6 +50,8 @@ def test_reads_tasks_and_their_steps() -> None:
         pytest.param("### Task 1: a\n#### Steps\n- [ ] s", ["todo"], id="deeper-heading"),
         pytest.param("### Task 1:\n~~~\n### Task 2: x\n- [ ] y\n~~~\n### Task 1: b",
                      ["todo", "todo"], id="fence"),
+        pytest.param("### Task 1: a\n```markdown\n```bash\nx\n```\n### Task 9: y\n```\n- [x] b",
+                     ["done"], id="fence-in-a-quoted-document"),
         pytest.param("### Task 1: a\nBlocked by: no key\n\n", ["blocked"], id="blocked"),
         pytest.param("### Task 1: a\nBlocked by: no key\nIt came.", ["todo"], id="no-more"),
         pytest.param("### Tasks 1: a\n### Task: b\n- c", [], id="no-task"),
