@@ -80,7 +80,7 @@ from ralph_ls.core.plan.parse.non_list_items import (
     row_item,
     says_state,
 )
-from ralph_ls.core.plan.parse.section_words import ALL_DONE, STEP_NAME, TASK_NAME
+from ralph_ls.core.plan.parse.section_words import ALL_DONE, PARTS_DONE, STEP_NAME, TASK_NAME
 from ralph_ls.core.plan.parse.state_words import bold_remark, box_mark
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
@@ -98,7 +98,7 @@ class LineKind(Enum):
     CLAIM = auto()
     """It says that all tasks are done."""
     STATUS = auto()
-    """It is the status of the document, and says that a part of it is done."""
+    """It is the status of the document, and says that a part of it is done; or a sentence does."""
 
 
 class NotedLine(NamedTuple):
@@ -598,8 +598,12 @@ class _Scan:
         """Take a status below the title as that of the whole document, if it is done."""
         section = self.sections[-1]
         text = line.stripped.lstrip("> \t")
-        found = _field_in(text) if section.is_title and not self.items else None
+        if not section.is_title or self.items:
+            return
+        found = _field_in(text)
         if found is None or found.name != "status":
+            if PARTS_DONE.search(text) is not None:
+                self._note(LineKind.STATUS, line)
             return
         if says_all_done(found.value):
             self.sections[-1] = replace(section, is_done=True)

@@ -323,6 +323,14 @@ PARTLY_DONE = re.compile(
 )
 """Words for what is done in a status of a whole document, which may name a part of it."""
 
+PARTS_DONE = re.compile(
+    r"\b(?:phases?|stages?|steps?|sprints?|milestones?|tasks?) [0-9]+"
+    r"(?:\s*(?:[\u2013\u2014,-]|to|through|and)\s*[0-9]+)* (?:is|are|was|were|ha(?:s|ve) been)"
+    r" (?:now |already |all )?(?:built|done|completed?|finished|implemented|shipped|live)\b",
+    re.IGNORECASE,
+)
+"""A sentence that says that parts of the work are done."""
+
 ALL_DONE = re.compile(
     r"[\W_]*(?:all (?:of the |the )?(?:tasks|items|phases|steps|work|stories)"
     r" (?:is |are |have been )?(?:now )?(?:complete|completed|done|finished|implemented)"

@@ -152,9 +152,9 @@ def test_one_that_is_done_in_part_has_not(status: str) -> None:
     assert shown("# Roof", status, "## Phase 1", "1. Saw") == ["todo Saw"]
 
 
-@pytest.mark.parametrize("mark", ["", "> "])
+@pytest.mark.parametrize("mark", ["Status: ", "> Status: ", "> **Note.** "])
 def test_such_a_status_is_reported_where_no_task_is_done(mark: str) -> None:
-    text = f"# Roof\n\n{mark}Status: phases 0-1 are implemented\n\n## Phase 0\n\n## Phase 1\n"
+    text = f"# Roof\n\n{mark}phases 0-1 are implemented\n\n## Phase 0\n\n## Phase 1\n"
     remarks = check_markdown(parse_markdown(text), text)
     assert [(one.place.line, one.message) for one in remarks if one.code == "status-not-read"] == [
         (2, "this status is not read, and no task is done; write the states at the tasks")
