@@ -294,7 +294,8 @@ _DESCRIPTION = re.compile(
 _FIELD_OF_TASK = re.compile(
     r"[*_]{0,3}(files?|file paths?|locations?|where|problem|symptoms?|(?:root )?cause|solution"
     r"|(?:proposed|suggested|recommended|required) (?:solution|fix|changes?)|acceptance tests?"
-    r"|impact|severity|rationale|reason|why|evidence|(?:current|expected|actual) behaviou?r"
+    r"|context|idea|motivation|benefits?|background|proposal|possible (?:solution|implementation)"
+    r"|purpose|use case|impact|severity|rationale|reason|why|evidence|(?:current|expected|actual) behaviou?r"
     r"|文件|位置|问题|原因|解决方案|修复方案|影响|验收测试|ファイル|場所|問題|解決策|影響|파일|위치|문제|원인|해결책"
     r"|해결 방안|영향|datei(?:en)?|ort|ursache|lösung|auswirkung|fichiers?|problème|archivos?"
     r"|problema|causa|solución|impacto|arquivos?|solução|файлы?|проблема|причина|решение|влияние"

@@ -589,16 +589,39 @@ def _named_sections(
     found = [one for block in reversed(blocks) for one in reversed(block.headings)]
     around = {section.parent for section, its_class in found if its_class in _BESIDE.values()}
     of_a_pattern = _sections_of_a_pattern(found, classes, blocks)
+    counted_on = _counted_on(found)
     is_ordered = any(is_to_execute(section) for section, _ in found)
     beside = () if known.has_box else _steps_beside_tasks(found)
     return [
         section
         for section, its_class in found
-        if (its_class in classes or section in beside)
+        if (its_class in classes or section in beside or section in counted_on)
         and not (is_ordered and _is_part_of_phase(section))
-        and (its_class not in _BY_PATTERN or section in of_a_pattern)
+        and (its_class not in _BY_PATTERN or section in of_a_pattern or section in counted_on)
         and (not known.has_box or its_class not in _BESIDE or _is_beside(section, around))
     ]
+
+
+def _counted_on(
+    found: Sequence[tuple[HeadingSection, HeadingClass]],
+) -> Collection[HeadingSection]:
+    """The numbered headings that go on counting where those with a state end."""
+    numbers = [(section, one, _COUNT.match(section.title)) for section, one in reversed(found)]
+    ends: dict[int, int] = {}
+    going_on: set[HeadingSection] = set()
+    for section, its_class, count in numbers:
+        if count is None:
+            continue
+        number = int(count[1])
+        if its_class is HeadingClass.STATED:
+            ends[section.level] = number
+        elif its_class is HeadingClass.PLAIN and ends.get(section.level) == number - 1 > 1:
+            ends[section.level] = number
+            going_on.add(section)
+    return going_on
+
+
+_COUNT = re.compile(r"\W*([0-9]{1,3})[.)]\s")
 
 
 def _steps_beside_tasks(
