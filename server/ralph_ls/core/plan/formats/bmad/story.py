@@ -12,7 +12,7 @@ agent that rewords it is recognised.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -40,6 +40,7 @@ from ralph_ls.core.plan.lint.remarks import (
     title_span,
 )
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
+from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.state_words import read_state
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
@@ -197,7 +198,35 @@ def check_story(text: str, marker: str) -> tuple[LintRemark, ...]:
         replace(one, task=ids.get(one.task or ""))
         for one in check_markdown(read, masked, marker=marker)
     )
-    return (*found, _not_read(story.others)) if story.others else found
+    if story.others:
+        found = (*found, _not_read(story.others))
+    is_finished = bool(read.plan.tasks) and all(
+        one.optional or one.state not in UNFINISHED for one in read.plan.tasks
+    )
+    return (*found, *_finished_without_status(story, text)) if is_finished else found
+
+
+def _finished_without_status(story: _Story, text: str) -> Iterator[LintRemark]:
+    """A story whose tasks are all done, with a status from before."""
+    status = "" if story.status is None else text[slice(*story.status)]
+    if story.status is None or _BEFORE_REVIEW.fullmatch(status) is None:
+        return
+    line = len(list(lines_of(text[: story.status[0]]))) - 1
+    start = story.status[0] - list(lines_of(text))[line][0]
+    yield LintRemark(
+        code=CheckCode.TICKED_UNDER_OPEN,
+        message=(
+            f"the status of the story is {escape_surrogates(status)}, and all its tasks are done; "
+            "set it to Ready for Review or Done, or add what is missing"
+        ),
+        place=LineSpan(line=line, start=start, end=start + len(status)),
+    )
+
+
+_BEFORE_REVIEW = re.compile(
+    r"(?:draft|approved|ready(?:[ -]for[ -]dev(?:elopment)?)?|to[ -]?do|in[ -]?progress)\W*",
+    re.IGNORECASE,
+)
 
 
 def _open_in_done(tasks: list[Task], text: str) -> LintRemark:

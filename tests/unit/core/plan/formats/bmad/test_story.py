@@ -122,6 +122,19 @@ def test_the_open_tasks_of_a_done_story_are_reported_once() -> None:
     assert check_story(DONE.replace("[ ]", "[x]"), MARKER) == ()
 
 
+@pytest.mark.parametrize(
+    ("status", "n_remarks"), [("Approved", 1), ("ready-for-dev", 1), ("Ready for Review", 0)]
+)
+def test_a_status_from_before_its_tasks_were_done_is_reported(status: str, n_remarks: int) -> None:
+    text = f"# Story 1.1: A\n## Status\n{status}\n## Tasks / Subtasks\n- [x] Task 1: a\n"
+    found = [one for one in check_story(text, MARKER) if one.code.value == "ticked-under-open"]
+    assert len(found) == n_remarks
+    for one in found:
+        assert (one.place.line, one.place.start, one.place.end) == (2, 0, len(status))
+        assert one.message.startswith(f"the status of the story is {status}, and all its tasks")
+    assert check_story(text.replace("[x]", "[ ]"), MARKER) == ()
+
+
 def test_open_boxes_elsewhere_are_reported_with_a_count() -> None:
     found = [one for one in check_story(OPEN, MARKER) if one.code.value == "box-not-read"]
     (message,) = [one.message for one in found]
