@@ -40,7 +40,6 @@ from ralph_ls.core.plan.lint.remarks import (
     title_span,
 )
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
-from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.state_words import read_state
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
@@ -68,6 +67,8 @@ _LABEL = re.compile(
     r"|(?P<part>[0-9]+(?:\.[0-9]+)+)[.:)]?[ \t]",
     re.IGNORECASE,
 )
+_EARLY = re.compile(r"(?i:draft|approved|ready(?:[ -]for[ -]dev\w*)?|to[ -]?do|in[ -]?progress)\W*")
+"""Statuses from before the tasks were done."""
 _IN_PROGRESS = "InProgress"
 _MARKS = {TaskState.IN_PROGRESS: "~", TaskState.SKIPPED: "-"}
 
@@ -198,21 +199,18 @@ def check_story(text: str, marker: str) -> tuple[LintRemark, ...]:
         replace(one, task=ids.get(one.task or ""))
         for one in check_markdown(read, masked, marker=marker)
     )
-    if story.others:
-        found = (*found, _not_read(story.others))
-    is_finished = bool(read.plan.tasks) and all(
-        one.optional or one.state not in UNFINISHED for one in read.plan.tasks
-    )
-    return (*found, *_finished_without_status(story, text)) if is_finished else found
+    others = (_not_read(story.others),) if story.others else ()
+    is_open = any(one.state in UNFINISHED and not one.optional for one in read.plan.tasks)
+    return (*found, *others, *(() if is_open or not ids else _older_status(story, text)))
 
 
-def _finished_without_status(story: _Story, text: str) -> Iterator[LintRemark]:
-    """A story whose tasks are all done, with a status from before."""
+def _older_status(story: _Story, text: str) -> Iterator[LintRemark]:
+    """The status of a story whose tasks are all done, if it is from before."""
     status = "" if story.status is None else text[slice(*story.status)]
-    if story.status is None or _BEFORE_REVIEW.fullmatch(status) is None:
+    if story.status is None or _EARLY.fullmatch(status) is None:
         return
-    line = len(list(lines_of(text[: story.status[0]]))) - 1
-    start = story.status[0] - list(lines_of(text))[line][0]
+    at = story.status[0]
+    line, start = text.count("\n", 0, at), at - text.rfind("\n", 0, at) - 1
     yield LintRemark(
         code=CheckCode.TICKED_UNDER_OPEN,
         message=(
@@ -221,12 +219,6 @@ def _finished_without_status(story: _Story, text: str) -> Iterator[LintRemark]:
         ),
         place=LineSpan(line=line, start=start, end=start + len(status)),
     )
-
-
-_BEFORE_REVIEW = re.compile(
-    r"(?:draft|approved|ready(?:[ -]for[ -]dev(?:elopment)?)?|to[ -]?do|in[ -]?progress)\W*",
-    re.IGNORECASE,
-)
 
 
 def _open_in_done(tasks: list[Task], text: str) -> LintRemark:
