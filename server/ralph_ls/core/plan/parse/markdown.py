@@ -605,10 +605,10 @@ def _named_sections(
 def _counted_on(
     found: Sequence[tuple[HeadingSection, HeadingClass]],
 ) -> Collection[HeadingSection]:
-    """The numbered headings that go on counting where those with a state end."""
+    """The numbered headings that continue the count of those with a state."""
     numbers = [(section, one, _COUNT.match(section.title)) for section, one in reversed(found)]
     ends: dict[int, int] = {}
-    going_on: set[HeadingSection] = set()
+    continued: set[HeadingSection] = set()
     for section, its_class, count in numbers:
         if count is None:
             continue
@@ -617,8 +617,8 @@ def _counted_on(
             ends[section.level] = number
         elif its_class is HeadingClass.PLAIN and ends.get(section.level) == number - 1 > 1:
             ends[section.level] = number
-            going_on.add(section)
-    return going_on
+            continued.add(section)
+    return continued
 
 
 _COUNT = re.compile(r"\W*([0-9]{1,3})[.)]\s")

@@ -505,7 +505,7 @@ def test_states_in_front_and_behind() -> None:
             ("# Roof", "## Core", "#### 1. Saw", "**Status:** done", "#### 2. Nail",
              "**Status:** open", "## Nice", "#### 3. Oil", "- deep", "#### 5. Rain"),
             ["done 1. Saw", "todo 2. Nail", "todo 3. Oil"],
-            id="numbers-that-go-on",
+            id="numbers-that-continue",
         ),
         pytest.param(
             ("# Roof", "## Work sequence", "1. Saw"), ["todo Saw"], id="work-sequence"
