@@ -51,7 +51,15 @@ def _any_of(labels: str) -> str:
     whole = [name for name in names if not _is_short(name)]
     letters = (_forms("".join(name[n] for name in whole)) for n in range(_LETTERS))
     begins = "".join(f"[{each}]" for each in letters) + (f"|[{east}]" if east else "")
-    return f"(?={begins})(?={_first_pairs(names)})(?i:{labels})"
+    return f"(?={begins})(?={_first_pairs(names)})(?i:{_by_first_letter(names)})"
+
+
+def _by_first_letter(names: Sequence[str]) -> str:
+    """The names grouped by their first letters, so that not each is tried."""
+    rests: dict[str, list[str]] = {}
+    for name in names:
+        rests.setdefault(name[0], []).append(name[1:])
+    return "|".join(f"{first}(?:{'|'.join(group)})" for first, group in rests.items())
 
 
 _LETTERS = 3
