@@ -206,6 +206,8 @@ class GuessCause(Enum):
     """Rows of a table without a column for states are not read."""
     UNREAD_BOXES = auto()
     """Lines begin with a box, and are no items of a list."""
+    QUOTED = auto()
+    """Ticked boxes are in a quote, and tasks are open."""
     CODE = auto()
     """Open boxes are below a heading in a code block, which may be a part of the plan."""
     PROSE = auto()

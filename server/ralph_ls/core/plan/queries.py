@@ -166,10 +166,10 @@ def next_task(
     """The task to work on next, or None when none is left.
 
     Required tasks come before optional ones, and work before its criteria; then those whose parts
-    are all done come after the others, unless another task waits for them; then those in progress;
-    then by priority, where none counts as P1 (Standard); then by position. Done, blocked and
-    skipped ones are never chosen, nor those in ``set_aside``; ``only`` restricts the choice to one
-    id. Optional ones are chosen only with ``takes_optional``, and last.
+    are all done come after the others, unless another task waits for them; then those in progress,
+    and their parts; then by priority, where none counts as P1 (Standard); then by position. Done,
+    blocked and skipped ones are never chosen, nor those in ``set_aside``; ``only`` restricts the
+    choice to one id. Optional ones are chosen only with ``takes_optional``, and last.
 
     ``waits_for`` has the unfinished dependencies of a task (docs/rules.md#plans): such a task is
     chosen only if all that are left wait for each other, so that no order would satisfy them. One
@@ -188,7 +188,17 @@ def next_task(
         taken = {task.id for task in candidates}
         ready = [task for task in candidates if all_needed(task.id, waits_for) <= taken]
     finished = wholes_of_done_parts(plan.tasks, waits_for.values()) if ready else ()
-    return min(ready, key=lambda task: urgency(task, finished), default=None)
+    begun = begun_tasks(plan.tasks)
+    return min(ready, key=lambda task: urgency(task, finished, begun), default=None)
+
+
+def begun_tasks(tasks: Iterable[Task]) -> frozenset[str]:
+    """The ids of the tasks that are in progress, or a part of one that is."""
+    begun: set[str] = set()
+    for task in tasks:
+        if task.state is TaskState.IN_PROGRESS or task.parent in begun:
+            begun.add(task.id)
+    return frozenset(begun)
 
 
 def wholes_of_done_parts(
@@ -306,12 +316,14 @@ _PRIORITY_ORDER = {Priority.P0: 0, Priority.P1: 1, None: 1, Priority.P2: 2}
 _NUMBERED = re.compile(r"([0-9a-f]{8}|[A-Z][A-Z0-9]*-[0-9]+|T[0-9]{3,4})-[0-9]+")
 
 
-def urgency(task: Task, finished: Collection[str] = ()) -> tuple[bool, bool, bool, bool, int]:
+def urgency(
+    task: Task, finished: Collection[str] = (), begun: Collection[str] = ()
+) -> tuple[bool, bool, bool, bool, int]:
     """The sort key of an open task: what is taken first sorts first (see ``next_task``).
 
-    ``finished`` has the ids of ``wholes_of_done_parts``.
+    ``finished`` has the ids of ``wholes_of_done_parts``, ``begun`` those of ``begun_tasks``.
     """
-    is_waiting = task.state is not TaskState.IN_PROGRESS
+    is_waiting = task.state is not TaskState.IN_PROGRESS and task.id not in begun
     is_late = task.id in finished
     return (task.optional, task.is_criterion, is_late, is_waiting, _PRIORITY_ORDER[task.priority])
 

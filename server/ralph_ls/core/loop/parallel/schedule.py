@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ralph_ls.core.loop.lanes import OpenTask
 from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.queries import all_needed, urgency, wholes_of_done_parts
+from ralph_ls.core.plan.queries import all_needed, begun_tasks, urgency, wholes_of_done_parts
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
 
@@ -35,7 +35,7 @@ def open_tasks(
     within = _required_subtasks(tasks)
     is_marked = any(_has_mark(task, lines) for task in tasks)
     found: list[tuple[tuple[bool, bool, bool, bool, int], OpenTask]] = []
-    finished = wholes_of_done_parts(tasks, needs.values())
+    finished, begun = wholes_of_done_parts(tasks, needs.values()), begun_tasks(tasks)
     barrier = 0
     for task in tasks:
         if task.state not in OPEN_STATES or (task.optional and not takes_optional):
@@ -51,7 +51,7 @@ def open_tasks(
             is_alone=is_alone,
             barrier=barrier,
         )
-        found.append((urgency(task, finished), new))
+        found.append((urgency(task, finished, begun), new))
         barrier += is_step
     return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
 

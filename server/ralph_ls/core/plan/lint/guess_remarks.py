@@ -27,6 +27,7 @@ _GUESSED = {
     GuessCause.UNREAD_LINES: CheckCode.LINES_NOT_READ,
     GuessCause.UNREAD_ROWS: CheckCode.ROWS_NOT_READ,
     GuessCause.UNREAD_BOXES: CheckCode.BOX_NOT_READ,
+    GuessCause.QUOTED: CheckCode.BOX_NOT_READ,
     GuessCause.CODE: CheckCode.BOX_NOT_READ,
     GuessCause.PROSE: CheckCode.LINES_READ_AS_PROSE,
     GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
@@ -43,6 +44,7 @@ _BOX_EACH = "add a box to each that is a task"
 _WITHOUT_FIX = frozenset(
     {
         GuessCause.UNREAD_ROWS,
+        GuessCause.QUOTED,
         GuessCause.CODE,
         GuessCause.PROSE,
         GuessCause.OPEN_BELOW_DONE,
@@ -125,6 +127,9 @@ def _disagreement_message(guess: PlanGuess) -> str:
     tasks, tick = ("1 open task is", "it") if is_one else (f"{number} open tasks are", "them")
     done = "a heading that is" if len(guess.names) == 1 else "headings that are"
     match guess.cause:
+        case GuessCause.QUOTED:
+            boxes = "1 ticked box is" if is_one else f"{number} ticked boxes are"
+            return f"{boxes} in a quote, so not read; tick the tasks that are meant"
         case GuessCause.CODE:
             boxes = "1 open box is" if is_one else f"{number} open boxes are"
             return (

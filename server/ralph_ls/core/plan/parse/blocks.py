@@ -101,8 +101,8 @@ def _is_of_steps(item: PlanItemDraft) -> bool:
 
 
 def _is_aside(section: HeadingSection) -> bool:
-    """Whether the boxes of a section are not where the required tasks are."""
-    return section.has_criteria or section.optional
+    """Whether the boxes of a section are not where the required tasks are: open questions, say."""
+    return section.has_criteria or section.optional or section.kind is SectionKind.PROSE
 
 
 def _is_in_bullet(item: PlanItemDraft) -> bool:

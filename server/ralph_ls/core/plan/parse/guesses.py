@@ -113,7 +113,7 @@ def _is_of_work(section: HeadingSection) -> bool:
     return section.name is not None or section.is_for_tasks or section.holds_steps
 
 
-_SIDE = frozenset({GuessCause.PROSE, GuessCause.UNREAD_BOXES, GuessCause.CODE})
+_SIDE = frozenset({GuessCause.PROSE, GuessCause.UNREAD_BOXES, GuessCause.CODE, GuessCause.QUOTED})
 
 
 def _read_by_guess(
@@ -265,6 +265,8 @@ class _Work(NamedTuple):
     """
     is_finished: bool
     """All boxes are ticked."""
+    has_open: bool
+    """A task is open."""
     has_changes: bool
     """Headings such as ``[NEW] lexer.py`` are tasks, so that lists beside them are none."""
     has_headings: bool
@@ -337,6 +339,7 @@ def _find_work(placed: Sequence[PlacedBlock], context: PlanContext) -> _Work:
         frozenset((level, shape) for level, shape in shapes if shape),
         is_idle=not (has_boxes or context.has_criteria or context.has_stated_steps or is_open),
         is_finished=context.has_box and not is_open,
+        has_open=is_open,
         has_changes=any(names_change(one.title) for one in context.headings),
         has_headings=bool(context.headings) or any(one.name is not None for one in occupied),
     )
@@ -448,6 +451,8 @@ def _unread_outside_lists(reading: BlockReading, work: _Work) -> Iterator[_Unrea
     for kind, line, section in reading.block.noted:
         if kind is LineKind.LOOSE:
             yield _Unread(GuessCause.UNREAD_BOXES, line, section)
+        elif kind is LineKind.QUOTED and work.has_open:
+            yield _Unread(GuessCause.QUOTED, line, section)
         elif kind is LineKind.CODE and section.kind not in NO_TASKS:
             yield _Unread(GuessCause.CODE, line, section)
         elif kind is LineKind.NAMED:

@@ -147,10 +147,11 @@ def describes_task(text: str) -> bool:
 @lru_cache(maxsize=512)
 def read_status(value: str) -> TaskState | None:
     """Read the words of a ``Status:`` line or column, where work that was checked is done."""
+    value = value.strip("*_ \t")
     state = _read_status_alone(value) or read_state(value)
     if state is None and _CHECKED.match(value) is not None:
         return TaskState.DONE
-    return TaskState.TODO if state is None and value.lstrip("*_` ").startswith("[ ]") else state
+    return TaskState.TODO if state is None and value.lstrip("` ").startswith("[ ]") else state
 
 
 def _read_status_alone(value: str) -> TaskState | None:

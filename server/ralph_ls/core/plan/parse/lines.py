@@ -98,6 +98,11 @@ def begins_like_box(text: str) -> bool:
     return after_loose_box(text) is not None
 
 
+def quotes_ticked_box(text: str) -> bool:
+    """Whether a line is a ticked box in a quote: ``> - [x] Saw``."""
+    return text.startswith(">") and _QUOTED_TICK.match(text) is not None
+
+
 def after_loose_box(text: str) -> int | None:
     """Where the words behind such a box begin; None where there is none."""
     found = _LOOSE_BOX.match(text) if text[:1] in _LOOSE_FIRST else None
@@ -142,6 +147,7 @@ _LOOSE_BOX = re.compile(
     r"(?:>[ \t]*)*(?:(?:[-*+•‣·\u2013\u2014]{1,3}|[0-9]{1,9}[.)])[ \t]*)?"
     r"(?:\[[ ~]?\]|\( \)|[☐⬜◻🔲]\ufe0f?)[ \t]*(?=[^\s(\[])"
 )
+_QUOTED_TICK = re.compile(r"(?:>[ \t]*)+(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[[xX]\][ \t]+\S")
 _BOX = re.compile(r"\[([^\[\]]{0,3})\]")
 
 

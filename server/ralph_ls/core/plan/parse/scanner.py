@@ -68,6 +68,7 @@ from ralph_ls.core.plan.parse.lines import (
     is_thematic_break,
     open_block,
     opens_block,
+    quotes_ticked_box,
     star_length,
     unclosed_finding,
 )
@@ -91,6 +92,8 @@ class LineKind(Enum):
 
     LOOSE = auto()
     """It begins with a box."""
+    QUOTED = auto()
+    """It is a ticked box in a quote."""
     CODE = auto()
     """It is an open box below a heading, both in a code block that may be a part of the plan."""
     NAMED = auto()
@@ -453,6 +456,8 @@ class _Scan:
         self._close_items(line.column)
         if not self.frames:
             self._note_box(line)
+            if quotes_ticked_box(line.stripped):
+                self._note(LineKind.QUOTED, line)
             self._update_title(line)
 
     def _take_break(self, line: MarkdownLine) -> None:

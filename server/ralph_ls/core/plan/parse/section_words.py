@@ -33,7 +33,7 @@ TASKS = FINDINGS | _names(
     "immediate actions|immediate next steps|immediate steps|next actions",
     "now|near term|short term|medium term|mid term|long term|longer term|this week|this sprint",
     "near term goals|short term goals|medium term goals|mid term goals|long term goals",
-    "current sprint|next sprint|today",
+    "current sprint|next sprint|today|active|active work",
     "upcoming|upcoming tasks|work items|core tasks|development tasks|follow up tasks",
     "followup tasks|immediate tasks|key tasks|main tasks|priority tasks|technical tasks",
     "后续优先级|后续计划|后续任务列表|任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|未完成功能|未完成任务|未完成的任务|待实现",
@@ -191,6 +191,8 @@ CRITERIA = re.compile(
     r"|(?:[\w'.-]+ ){0,3}(?:acceptance|success|completion|exit|entry|entrance|pass|passing|done"
     r"|release|ready) criteria\b.*"
     r"|(?:acceptance|quality|verification|验收|质量) ?(?:baseline|基线)\b.*"
+    r"|(?:ac|acceptance|requirements?|spec|criteria) (?:criteria )?coverage\b.*"
+    r"|完成条件.*|完成條件.*"
     r"|.*(?:完成|验收)标准"
     r"|(?:[\w'.-]+ ){0,2}check ?list (?:for|before|after|zu[mr]?|für|pour|avant|para|перехода"
     r"|перед|для|do|voor) .*"

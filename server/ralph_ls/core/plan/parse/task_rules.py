@@ -283,6 +283,8 @@ def _may_be_task(
     if item.kind is TaskKind.ROW:
         return _may_be_row(item, context)
     section = item.section
+    if context.has_headings and _repeats_headings(section, context):
+        return False
     match section.kind:
         case SectionKind.DONE | SectionKind.ISSUES:
             return True
@@ -294,6 +296,12 @@ def _may_be_task(
             return item.parent is None and (section in stated or _is_asked(item, context))
         case _:
             return False
+
+
+def _repeats_headings(section: HeadingSection, context: PlanContext) -> bool:
+    """Whether what is in a section names headings that are tasks again, as an order or as next."""
+    is_order = section.is_order and section.name is None
+    return is_order or (section.is_next and len(context.labels) > 1)
 
 
 def _is_about_task(item: PlanItemDraft, context: PlanContext) -> bool:

@@ -9,7 +9,7 @@ import hashlib
 import re
 from typing import NamedTuple
 
-from ralph_ls.protocol.task_words import Priority
+from ralph_ls.protocol.task_words import SETTLED_STATES, Priority
 
 
 class TitleParts(NamedTuple):
@@ -338,7 +338,7 @@ def _strip_strike(text: str) -> tuple[str, bool]:
     if closing < 0 or not struck:
         return text, False
     # Its patterns take long to compile, and few titles are struck out.
-    from ralph_ls.core.plan.parse.state_words import is_done_word
+    from ralph_ls.core.plan.parse.state_words import is_done_word, read_word
 
     rest = text[closing + 2 :]
     follows = rest.strip(_STRUCK_THEN)
@@ -346,6 +346,7 @@ def _strip_strike(text: str) -> tuple[str, bool]:
     is_remark = is_remark or rest.startswith((" \u2014 ", " \u2013 ", " -- "))
     words = _AFTER_STATE.split(follows.replace("**", ""), maxsplit=1)[0].strip()
     is_done = words.lower() in _STRUCK_THEN_WORDS or is_done_word(words)
+    is_done = is_done or (follows.startswith("**") and read_word(words) in SETTLED_STATES)
     if not is_remark and not is_done:
         return text, False
     return struck, True

@@ -178,6 +178,12 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="boxes-behind-a-fence-in-a-fence",
         ),
         pytest.param(
+            "# Roof\n> - [x] Beam\n> - [x] Tiles\n\n- [ ] Beam\n- [ ] Tiles\n",
+            1,
+            "2 ticked boxes are in a quote, so not read; tick the tasks that are meant",
+            id="ticked-boxes-in-a-quote",
+        ),
+        pytest.param(
             "```markdown\n# Roof\n- [ ] Beam\n```\n",
             2,
             "1 open box is in a code block, so not read; if tasks are meant, remove its fences, or "

@@ -508,6 +508,31 @@ def test_states_in_front_and_behind() -> None:
             id="numbers-that-continue",
         ),
         pytest.param(
+            ("### Task 1: Saw", "Text.", "### Task 2: Nail", "Text.", "## Execution order",
+             "1. First saw", "## Next steps", "1. Begin"),
+            ["todo Task 1: Saw", "todo Task 2: Nail"],
+            id="an-order-and-next-steps-beside-headings",
+        ),
+        pytest.param(
+            ("## Deliverables", "| Part | Status |", "|---|---|", "| Beam | ☐ |", "| Tiles | ☐ |",
+             "## Open questions", "- [ ] Who saws?"),
+            ["todo Beam", "todo Tiles", "todo Who saws?"],
+            id="open-questions-beside-a-table",
+        ),
+        pytest.param(
+            ("- [ ] ~~Saw~~ **Deferred to v2.**", "- [ ] ~~Nail~~ **Later** use glue"),
+            ["done Saw", "todo ~~Nail~~ Later use glue"],
+            id="struck-out-and-deferred",
+        ),
+        pytest.param(
+            ("### Step 1: Saw", "_Status: **Done**_", "### Step 2: Nail", "_Status: **Open**_"),
+            ["done Step 1: Saw", "todo Step 2: Nail"],
+            id="a-status-in-two-marks",
+        ),
+        pytest.param(
+            ("## Active", "- Saw", "## Done", "- Nail"), ["todo Saw", "done Nail"], id="active"
+        ),
+        pytest.param(
             ("# Roof", "## Work sequence", "1. Saw"), ["todo Saw"], id="work-sequence"
         ),
         pytest.param(
