@@ -16,6 +16,7 @@ from ralph_ls.core.plan.lint.remarks import (
 )
 from ralph_ls.core.plan.model import GuessCause, PlanGuess
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
+from ralph_ls.core.plan.parse.state_words import CIRCLES
 from ralph_ls.core.plurals import count_of
 
 _GUESSED = {
@@ -67,10 +68,20 @@ def check_guesses(guesses: Sequence[PlanGuess], text: str) -> Iterator[LintRemar
         end = len(line.rstrip())
         yield LintRemark(
             code=_GUESSED[guess.cause],
-            message=_guess_message(guess),
+            message=_guess_message(guess) + _on_colours(guess, lines),
             place=LineSpan(line=guess.lines[0], start=min(start, end), end=end),
             repair=None if guess.cause in _WITHOUT_FIX else QuickFix.ADD_BOXES,
         )
+
+
+def _on_colours(guess: PlanGuess, lines: Sequence[str]) -> str:
+    """What is to be known of coloured circles, which may mean anything: they are states."""
+    if guess.cause is not GuessCause.LINES:
+        return ""
+    marks = ((lines[number], find_marks(lines[number])) for number in guess.lines)
+    words = (line if found is None else line[found.text :] for line, found in marks)
+    is_coloured = any(text.lstrip("*_ ")[:1] in CIRCLES for text in words if text.strip())
+    return "; coloured circles in front are read as states" if is_coloured else ""
 
 
 def _guess_message(guess: PlanGuess) -> str:

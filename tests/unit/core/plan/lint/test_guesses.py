@@ -178,6 +178,13 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="boxes-behind-a-fence-in-a-fence",
         ),
         pytest.param(
+            "## To do\n- 🔵 Saw\n- Nail\n## Phase 1\n1. 🟡 Wax\n",
+            4,
+            "1 line without a box is read as a task (section Phase 1); add a box to each task, and "
+            "none to the rest; coloured circles in front are read as states",
+            id="coloured-circles",
+        ),
+        pytest.param(
             "# Roof\n> - [x] Beam\n> - [x] Tiles\n\n- [ ] Beam\n- [ ] Tiles\n",
             1,
             "2 ticked boxes are in a quote, so not read; tick the tasks that are meant",
