@@ -37,7 +37,7 @@ def find_completion_marker(text: str, word: str) -> int | None:
 
 
 def _marker_lines(text: str, word: str) -> Iterator[int]:
-    if word not in text:
+    if not word or word not in text:
         return
     text = text.removeprefix("\ufeff")
     if "\r" in text:

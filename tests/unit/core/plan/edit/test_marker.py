@@ -228,3 +228,7 @@ class TestProperties:
 )
 def test_the_first_line_that_counts_is_found(text: str, line: int | None) -> None:
     assert find_completion_marker(text, WORD) == line
+
+
+def test_no_word_is_no_marker() -> None:
+    assert find_completion_marker("# Roof\n- [ ] Saw\n", "") is None
