@@ -75,7 +75,7 @@ class Task(NamedTuple):
     """Line (from 0), beginning and end in characters of that line, of its title; None where its
     first line holds it, behind marker and box."""
     is_criterion: bool = False
-    """True in a section for criteria: it says when the work is done, and comes last."""
+    """True in a section for criteria or prose: it says when the work is done, and comes last."""
     tracker_priority: ShownPriority | None = None
     """The tracker's name of the priority, where that is finer than a plan's."""
 

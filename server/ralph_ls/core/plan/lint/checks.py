@@ -205,10 +205,10 @@ def _states(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
 
 
 _SAYS_DONE = re.compile(
-    r"(?:\A|[\s(\u2013\u2014-])(?:DONE|COMPLETED?|FINISHED|IMPLEMENTED|FIXED)[).!]*\Z|[✅✔☑]\ufe0f?\Z"
+    r"(?:\A|[\s(\u2013\u2014-])(?:DONE|COMPLETED?|FINISHED|IMPLEMENTED|FIXED)[).!]*\Z|[✅✔☑✓]\ufe0f?\Z"
 )
 _LONGEST_END = 16
-_LAST_OF_DONE = ("E", "D", "✅", "✔", "☑")
+_LAST_OF_DONE = ("E", "D", "✅", "✔", "☑", "✓")
 """How a title that says DONE ends, marks apart; most titles do not."""
 
 

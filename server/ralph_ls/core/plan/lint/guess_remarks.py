@@ -149,7 +149,7 @@ def _disagreement_message(guess: PlanGuess) -> str:
             )
         case GuessCause.CRITERIA:
             boxes = "1 box is read as a task" if is_one else f"{number} boxes are read as tasks"
-            return f"{boxes}, and last, though criteria are expected there (section {names})"
+            return f"{boxes}, and last, though no tasks are expected there (section {names})"
         case GuessCause.UNREAD_STATUS:
             return "this status is not read, and no task is done; write the states at the tasks"
         case GuessCause.CLAIMS:

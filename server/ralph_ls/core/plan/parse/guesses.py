@@ -139,18 +139,22 @@ def _read_by_guess(
 def _criteria_as_tasks(
     placed: Sequence[PlacedBlock],
 ) -> Iterator[tuple[GuessCause, int, str]]:
-    """The open boxes in sections for criteria that are tasks, where others are, too."""
+    """The open boxes in sections for criteria and prose that are tasks, where others are, too."""
     sections = {section for reading, _, _ in placed for section in reading.sections()}
-    if all(section.has_criteria for section in sections):
+    if all(map(_comes_last, sections)):
         return
     for reading, first, _ in placed:
-        if any(section.has_criteria for section in reading.open_sections()):
-            rows = (row for row in reading.rows() if row.section.has_criteria)
+        if any(map(_comes_last, reading.open_sections())):
+            rows = (row for row in reading.rows() if _comes_last(row.section))
             yield from (
                 (GuessCause.CRITERIA, first + row.line, row.section.title)
                 for row in rows
                 if row.state not in SETTLED_STATES
             )
+
+
+def _comes_last(section: HeadingSection) -> bool:
+    return section.has_criteria or section.kind is SectionKind.PROSE
 
 
 def _signed_sections(placed: Sequence[PlacedBlock]) -> Collection[HeadingSection]:

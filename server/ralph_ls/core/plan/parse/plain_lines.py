@@ -109,7 +109,8 @@ _LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}|{'|'.join(PLACEHOLDER_BEGINNINGS)}
 _LABEL = rf"[*_(]{{0,3}}{_any_of(_LABELS)}"
 _NO_LABEL = rf"(?!{_LABEL})"
 _TITLE = (
-    rf"(?=[^\s.\u2026]){_NO_LABEL}{_PLAIN_CHARACTERS}(?:{_PLAIN_MARK}{_PLAIN_CHARACTERS})*+"
+    rf"(?=[^\s.\u2026])(?![A-Z -]{{4,20}}[\r\n]){_NO_LABEL}"
+    rf"{_PLAIN_CHARACTERS}(?:{_PLAIN_MARK}{_PLAIN_CHARACTERS})*+"
     rf"(?:{_END}|(?:(?:{_NO_STATE}|{_PLAIN_MARK}){_PLAIN_CHARACTERS})++(?<=[\w.,;!?)\"'`]){_END})"
 )
 _NOTE = (

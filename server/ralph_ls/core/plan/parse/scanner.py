@@ -82,7 +82,7 @@ from ralph_ls.core.plan.parse.non_list_items import (
     says_state,
 )
 from ralph_ls.core.plan.parse.section_words import ALL_DONE, PARTS_DONE, STEP_NAME, TASK_NAME
-from ralph_ls.core.plan.parse.state_words import bold_remark, box_mark
+from ralph_ls.core.plan.parse.state_words import bold_remark, box_mark, read_state_word
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
 
@@ -215,6 +215,17 @@ def _field_in(text: str) -> ItemField | None:
     if found is None and (part := read_status_part(text)) is not None:
         return ItemField("status", text[slice(*part)])
     return found
+
+
+def _state_first(text: str) -> ItemField | None:
+    """The state in bold that a paragraph begins with, such as ``**Completed in May.**``."""
+    found = _BOLD_FIRST.match(text)
+    state = None if found is None else read_state_word(found[1])
+    is_open = state in {None, TaskState.TODO}
+    return None if found is None or is_open else ItemField("status", found[1])
+
+
+_BOLD_FIRST = re.compile(r"\*\*([^*]{3,40}?)(?:[.!]\*\*|\*\*[.!]?\s*\Z)")
 
 
 def _is_among_tasks(heading: PlanItemDraft) -> bool:
@@ -587,6 +598,8 @@ class _Scan:
         if heading is None:
             return
         found = _field_in(text)
+        if found is None and item is None and self.last_line == self.heading_line:
+            found = _state_first(text)
         if found is None and item is None and names_criteria(self.label):
             found = ItemField(CRITERIA_FIELD, "")
         if _is_among_tasks(heading):

@@ -118,6 +118,7 @@ NOTES = _names(
 
 LEGENDS = _names(
     "priority key|key|how items get added|how to add items",
+    "status key|status indicators|task status|task statuses|task states|checkbox legend|symbols",
     "legend|status legend|task legend|task notation|notation|task tags|task format|status values",
     "status definitions|状态说明|图例|凡例|범례|legende|légende|leyenda|legenda|statuslegende",
     "легенда|умовні позначення|позначення|статуси|обозначения|keterangan|legenda status|açıklama",  # noqa: RUF001

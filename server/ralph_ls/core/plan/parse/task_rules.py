@@ -50,11 +50,13 @@ from ralph_ls.core.plan.parse.non_list_items import (
     without_half_bold,
 )
 from ralph_ls.core.plan.parse.section_words import WORK
+from ralph_ls.core.plan.parse.state_tables import BOX_MARKS
 from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
     opening_remark,
     opening_sign,
     read_opening_sign,
+    read_state_word,
 )
 from ralph_ls.core.plan.parse.titles import (
     TitleParts,
@@ -246,6 +248,7 @@ def numbered_sections(items: Iterable[PlanItemDraft]) -> Iterator[HeadingSection
 _TASKS = SectionKind.TASKS
 _TITLE_SHOWN = 60
 _NUMBERED_TASK = re.compile(r"\W*T[0-9]{3}")
+_LONGEST_STATE = 20
 _STATUS_LIKE = re.compile(r"[^\w`<>]*[^\W\d_][^`<>]{1,38}")
 _STARTED = frozenset({"~", "/"})
 _KNOWN_BOXES = frozenset({"", *TICKS, "-", "~", "!", "/", ">", "<", "?"})
@@ -444,10 +447,19 @@ def _is_remark(text: str, start: int) -> bool:
 def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:
     """Judge an item by its text."""
     if item.box is not None or item.kind is TaskKind.HEADING:
-        return parts.explicit_id is not None or not is_placeholder(parts.title)
+        is_named = parts.explicit_id is not None or not is_placeholder(parts.title)
+        return is_named and not (item.kind is TaskKind.ITEM and _explains_box(item, parts.title))
     if item.section.kind is SectionKind.ISSUES and item.kind is TaskKind.ITEM:
         return parts.is_bug
     return not is_no_task(parts.title)
+
+
+def _explains_box(item: PlanItemDraft, title: str) -> bool:
+    """Whether an item only says what its box means, in capitals: ``- [~] IN PROGRESS``."""
+    if not title.isupper() or len(title) > _LONGEST_STATE:
+        return False
+    state = read_state_word(title)
+    return state is not None and BOX_MARKS.get(state) == (item.box or "").lower()
 
 
 def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:

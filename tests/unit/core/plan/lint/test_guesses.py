@@ -208,7 +208,7 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="read-as-prose",
         ),
         pytest.param(
-            "- [ ] Saw DONE\n- [ ] Nail - DONE\n- [ ] Oil (DONE)\n- [ ] Wax ✅\n- [x] Dry DONE\n"
+            "- [ ] Saw ✓\n- [ ] Nail - DONE\n- [ ] Oil (DONE)\n- [ ] Wax ✅\n- [x] Dry DONE\n"
             "- [ ] Show what is done\n",
             0,
             "4 open boxes say DONE in the title; tick what is done",
@@ -287,14 +287,14 @@ def guesses_in(text: str) -> list[LintRemark]:
         pytest.param(
             "## Success criteria\n- [ ] a\n- [ ] b\n- [x] c\n## To do\n- [x] d\n",
             1,
-            "2 boxes are read as tasks, and last, though criteria are expected there (section "
+            "2 boxes are read as tasks, and last, though no tasks are expected there (section "
             "Success criteria)",
             id="criteria",
         ),
         pytest.param(
             "## To do\n- [ ] d\n## Definition of done\n- [ ] a\n- b\n- [x] c\n",
             3,
-            "1 box is read as a task, and last, though criteria are expected there (section "
+            "1 box is read as a task, and last, though no tasks are expected there (section "
             "Definition of done)",
             id="a-criterion",
         ),

@@ -533,6 +533,20 @@ def test_states_in_front_and_behind() -> None:
             ("## Active", "- Saw", "## Done", "- Nail"), ["todo Saw", "done Nail"], id="active"
         ),
         pytest.param(
+            ("## Format", "- [ ] NOT STARTED", "- [~] IN PROGRESS", "- [x] COMPLETE",
+             "- [x] SKIPPED", "- [ ] RAIN PROOF", "## Beam", "- [ ] Saw"),
+            ["done SKIPPED", "todo RAIN PROOF", "todo Saw"],
+            id="boxes-that-explain-boxes",
+        ),
+        pytest.param(
+            ("### Phase 1: Saw", "", "**Completed 2026-06-21.** With oil.", "### Phase 2: Nail",
+             "**In progress**", "### Phase 3: Oil", "**Not** so much.", "### Phase 4: Wax",
+             "Words.", "", "**Done.**"),
+            ["done Phase 1: Saw", "inProgress Phase 2: Nail", "todo Phase 3: Oil",
+             "todo Phase 4: Wax"],
+            id="a-state-in-bold-below-a-heading",
+        ),
+        pytest.param(
             ("# Roof", "## Work sequence", "1. Saw"), ["todo Saw"], id="work-sequence"
         ),
         pytest.param(
