@@ -380,7 +380,11 @@ WAITING_STORIES = [
              "4": "0, 1, 2 and 1 more"},
         ),
         ("prd.json", json.dumps({"stories": WAITING_STORIES}), {"A": "", "B": "A", "C": ""}),
-        ("@fix_plan.md", "- [ ] A1. Pay\n- [ ] A2. Log in (depends on A1)\n", None),
+        (
+            "@fix_plan.md",
+            "- [ ] A1. Pay\n- [ ] A2. Log in (depends on A1)\n- [ ] 1. a\n- [ ] 1.1 b\n",
+            None,
+        ),
     ],
 )  # fmt: skip
 def test_a_task_that_waits_says_for_which(
@@ -393,8 +397,8 @@ def test_a_task_that_waits_says_for_which(
         for line in lines
     }
     if shown is None:
-        first, second = found
-        assert found == {first: "", second: first}
+        first, second, whole, part = found
+        assert found == {first: "", second: "“A1. Pay”", whole: "", part: ""}
     else:
         assert found == shown
 

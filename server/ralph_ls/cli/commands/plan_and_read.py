@@ -44,10 +44,10 @@ from ralph_ls.core.plan.formats.registry import format_of, format_of_file
 from ralph_ls.core.plan.formats.stories.story_file import ParsedStories
 from ralph_ls.core.plan.formats.stories.tasks import choose_story, waits_for
 from ralph_ls.core.plan.lint.checks import plan_problems
-from ralph_ls.core.plan.lint.remarks import group_problems
+from ralph_ls.core.plan.lint.remarks import display_title, group_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
-from ralph_ls.core.plan.parse.titles import is_explicit_id
-from ralph_ls.core.plan.queries import count_tasks, next_task
+from ralph_ls.core.plan.parse.titles import is_explicit_id, is_title_id
+from ralph_ls.core.plan.queries import count_tasks, is_part_by_number, next_task
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.suggestions import unknown
@@ -409,10 +409,18 @@ def _needs_in_words(
     names = [
         name
         for name in waiting.get(task.id, ())
-        if name not in above and tasks[name].parent != task.id
+        if name not in above
+        and tasks[name].parent != task.id
+        and not is_part_by_number(task, tasks[name])
     ]
     more = f" and {len(names) - SHOWN_NEEDS} more" if len(names) > SHOWN_NEEDS else ""
-    return f"  (waits for: {', '.join(names[:SHOWN_NEEDS])}{more})" if names else ""
+    shown = ", ".join(_name_of(tasks[name]) for name in names[:SHOWN_NEEDS])
+    return f"  (waits for: {shown}{more})" if names else ""
+
+
+def _name_of(task: Task) -> str:
+    """The id of a task, or its title where the id is made of that."""
+    return display_title(task.title) if is_title_id(task.id, task.title) else task.id
 
 
 def _show_plan(parsed: ParsedPlan, waiting: Mapping[str, tuple[str, ...]]) -> None:
