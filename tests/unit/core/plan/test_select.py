@@ -96,7 +96,10 @@ def test_tasks_set_aside_are_never_chosen() -> None:
         pytest.param(("- [ ] 2. a", "  - [ ] b"), (), "2. a", id="elsewhere-from-above"),
         pytest.param(("- [ ] 2. a", "  - [ ] 2.1 b"), (), "2.1 b", id="numbered-parts-first"),
         pytest.param(
-            ("## Scope", "- [ ] a", "## Steps", "- [ ] b"), (), "b", id="work-before-prose"
+            ("## Scope and constraints", "- [ ] a", "## Steps", "- [ ] b"),
+            (),
+            "b",
+            id="work-before-prose",
         ),
         pytest.param(
             ("- [ ] a", "- [~] 2. b", "  - [ ] 2.1 c", "- [~] d"),

@@ -702,7 +702,8 @@ def _read_kind(words: str) -> SectionKind:
         return SectionKind.NOTES
     if words in _ISSUES:
         return SectionKind.ISSUES
-    if words in PROSE or words.endswith(PROSE_LAST_WORDS):
+    is_prose = PROSE.issuperset(words.split(" and "))
+    if is_prose or words.endswith(PROSE_LAST_WORDS):
         return SectionKind.PROSE
     if any(names.fullmatch(words) for names in (PRESENT, ANALYSES, CRITERIA, OUT_OF_SCOPE)):
         return SectionKind.PROSE
