@@ -382,6 +382,15 @@ class TestWatch:
         assert called.wait(PATIENCE)
         watch.close()
 
+    def test_a_watched_folder_that_goes_calls_whatever_its_name_is(self, tmp_path: Path) -> None:
+        called, folder = threading.Event(), tmp_path / "a"
+        folder.mkdir()
+        watch = FileWatch(called.set)
+        assert watch.set({folder: frozenset({"b"})})
+        folder.rmdir()
+        assert called.wait(PATIENCE)
+        watch.close()
+
     def test_a_folder_that_is_gone_is_not_watched(self, tmp_path: Path) -> None:
         watch = FileWatch(lambda: None)
         assert not watch.set({tmp_path / "none": None})

@@ -134,13 +134,19 @@ class FileWatch:
         identity = _identity_of(folder)
         if identity is None:
             return False
-        handler = _Handler(names, self._on_change, self._gone.add)
+        handler = _Handler(names, self._on_change, self._note_gone)
         try:
             watch = observer.schedule(handler, str(folder), recursive=False)
         except FileNotFoundError:
             return False  # It went just now.
         self._watches[folder] = _Watched(watch, handler, identity)
         return True
+
+    def _note_gone(self, folder: str) -> None:
+        """Wake for one that is watched: its successor may be there already, and unwatched."""
+        self._gone.add(folder)
+        if Path(folder) in self._watches:
+            self._on_change()
 
 
 class WorktreeFollower:
