@@ -49,7 +49,7 @@ from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
 from ralph_ls.core.plan.parse.titles import is_explicit_id, is_title_id
 from ralph_ls.core.plan.queries import count_tasks, is_part_by_number, next_task
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
-from ralph_ls.core.plurals import count_of
+from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.suggestions import unknown
 from ralph_ls.core.views.model.words import one_line
 from ralph_ls.engine.agent.description import mapping_of
@@ -413,9 +413,8 @@ def _needs_in_words(
         and tasks[name].parent != task.id
         and not is_part_by_number(task, tasks[name])
     ]
-    more = f" and {len(names) - SHOWN_NEEDS} more" if len(names) > SHOWN_NEEDS else ""
-    shown = ", ".join(_name_of(tasks[name]) for name in names[:SHOWN_NEEDS])
-    return f"  (waits for: {shown}{more})" if names else ""
+    shown = some_of([_name_of(tasks[name]) for name in names], SHOWN_NEEDS)
+    return f"  (waits for: {shown})" if names else ""
 
 
 def _name_of(task: Task) -> str:

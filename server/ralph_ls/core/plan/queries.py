@@ -317,14 +317,13 @@ _NUMBERED = re.compile(r"([0-9a-f]{8}|[A-Z][A-Z0-9]*-[0-9]+|T[0-9]{3,4})-[0-9]+"
 
 
 def urgency(
-    task: Task, finished: Collection[str] = (), begun: Collection[str] = ()
+    task: Task, finished: Collection[str], begun: Collection[str]
 ) -> tuple[bool, bool, bool, bool, int]:
     """The sort key of an open task: what is taken first sorts first (see ``next_task``).
 
     ``finished`` has the ids of ``wholes_of_done_parts``, ``begun`` those of ``begun_tasks``.
     """
-    is_waiting = task.state is not TaskState.IN_PROGRESS and task.id not in begun
-    is_late = task.id in finished
+    is_waiting, is_late = task.id not in begun, task.id in finished
     return (task.optional, task.is_criterion, is_late, is_waiting, _PRIORITY_ORDER[task.priority])
 
 

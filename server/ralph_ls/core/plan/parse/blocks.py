@@ -102,7 +102,7 @@ def _is_of_steps(item: PlanItemDraft) -> bool:
 
 def _is_aside(section: HeadingSection) -> bool:
     """Whether the boxes of a section are not where the required tasks are: open questions, say."""
-    return section.has_criteria or section.optional or section.kind is SectionKind.PROSE
+    return section.comes_last or section.optional
 
 
 def _is_in_bullet(item: PlanItemDraft) -> bool:

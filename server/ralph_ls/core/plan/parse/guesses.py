@@ -141,20 +141,16 @@ def _criteria_as_tasks(
 ) -> Iterator[tuple[GuessCause, int, str]]:
     """The open boxes in sections for criteria and prose that are tasks, where others are, too."""
     sections = {section for reading, _, _ in placed for section in reading.sections()}
-    if all(map(_comes_last, sections)):
+    if all(section.comes_last for section in sections):
         return
     for reading, first, _ in placed:
-        if any(map(_comes_last, reading.open_sections())):
-            rows = (row for row in reading.rows() if _comes_last(row.section))
+        if any(section.comes_last for section in reading.open_sections()):
+            rows = (row for row in reading.rows() if row.section.comes_last)
             yield from (
                 (GuessCause.CRITERIA, first + row.line, row.section.title)
                 for row in rows
                 if row.state not in SETTLED_STATES
             )
-
-
-def _comes_last(section: HeadingSection) -> bool:
-    return section.has_criteria or section.kind is SectionKind.PROSE
 
 
 def _signed_sections(placed: Sequence[PlacedBlock]) -> Collection[HeadingSection]:

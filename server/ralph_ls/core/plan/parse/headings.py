@@ -165,6 +165,11 @@ class HeadingSection:
     signs: SignTable | None = field(default=None, repr=False)
     """What the legend of the plan says of its emoji."""
 
+    @property
+    def comes_last(self) -> bool:
+        """Whether its boxes are criteria or prose, which are worked on behind all others."""
+        return self.has_criteria or self.kind is SectionKind.PROSE
+
     def with_signs(self, text: str) -> str:
         """A text of the section with emoji that have the states of the plan's legend."""
         return text if self.signs is None else text.translate(self.signs)

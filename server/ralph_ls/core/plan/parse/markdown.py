@@ -38,7 +38,6 @@ from ralph_ls.core.plan.parse.headings import (
     UNITS,
     HeadingClass,
     HeadingSection,
-    SectionKind,
     goes_with_backlog,
     heading_label,
     is_backlog,
@@ -146,8 +145,7 @@ def _to_task(row: ParsedRow, task_id: str, parent: str | None, line: int, start:
         task_id, title, state, priority, around.title, optional,
         line + row_line, start + row_start, start + row_end, line + end_line,
         depth, parent, blocked_by, criteria, kind,
-        None if mark is None else (start + mark[0], start + mark[1]), None,
-        section.has_criteria or section.kind is SectionKind.PROSE,
+        None if mark is None else (start + mark[0], start + mark[1]), None, section.comes_last,
     )  # fmt: skip
 
 

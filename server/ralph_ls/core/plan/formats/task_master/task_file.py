@@ -22,6 +22,7 @@ from typing import NamedTuple
 from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode, last_members, scan_json
 from ralph_ls.core.plan.formats.plan_format import PLAN_MISSING
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.task_words import SETTLED_STATES, Priority, TaskState
 
 FIRST_TAG = "master"
@@ -197,14 +198,10 @@ def _tags_left(lists: Mapping[str, JsonNode], tag: str) -> Iterator[TaskFinding]
         n_open = sum(state in {TaskState.TODO, TaskState.IN_PROGRESS} for state in states)
         if n_open and name != tag:
             message = (
-                f"the tag {name[:40]} has {_open_tasks(n_open)}, and only the tag {tag[:40]} is "
-                f"read; work on it with: ralph run --plan {name[:40]}"
+                f"the tag {name[:40]} has {count_of(n_open, 'open task')}, and only the tag "
+                f"{tag[:40]} is read; work on it with: ralph run --plan {name[:40]}"
             )
             yield TaskFinding("task-tag-left", message, array.start, array.start + 1)
-
-
-def _open_tasks(n_tasks: int) -> str:
-    return "1 open task" if n_tasks == 1 else f"{n_tasks} open tasks"
 
 
 def _list_of(node: JsonNode) -> JsonNode | None:
