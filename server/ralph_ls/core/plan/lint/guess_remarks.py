@@ -149,7 +149,8 @@ def _disagreement_message(guess: PlanGuess) -> str:
             )
         case GuessCause.CRITERIA:
             boxes = "1 box is read as a task" if is_one else f"{number} boxes are read as tasks"
-            return f"{boxes}, and last, though no tasks are expected there (section {names})"
+            by = "name of its section" if is_one else "names of their sections"
+            return f"{boxes}, and last, by the {by} ({names})"
         case GuessCause.UNREAD_STATUS:
             return "this status is not read, and no task is done; write the states at the tasks"
         case GuessCause.CLAIMS:

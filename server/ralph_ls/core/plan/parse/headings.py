@@ -57,6 +57,7 @@ from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
     opening_sign,
     read_state,
+    read_state_word,
 )
 from ralph_ls.protocol.task_words import Priority, TaskState
 
@@ -154,6 +155,8 @@ class HeadingSection:
     """True below a title such as ``TODO``, which counts only without any box in the plan."""
     has_criteria: bool = False
     """True below ``Success criteria`` and the like."""
+    is_waiting: bool = False
+    """True below ``Blocked`` and the like."""
     is_finding: bool = False
     """True below ``Missing``, which says what is not there where headings are the tasks."""
     is_order: bool = False
@@ -167,8 +170,8 @@ class HeadingSection:
 
     @property
     def comes_last(self) -> bool:
-        """Whether its boxes are criteria or prose, which are worked on behind all others."""
-        return self.has_criteria or self.kind is SectionKind.PROSE
+        """Whether its boxes are criteria, prose or blocked, which are worked on behind all others."""
+        return self.has_criteria or self.is_waiting or self.kind is SectionKind.PROSE
 
     def with_signs(self, text: str) -> str:
         """A text of the section with emoji that have the states of the plan's legend."""
@@ -253,6 +256,8 @@ def open_section(
         ),
         lists_steps=words.lists_steps,
         has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
+        is_waiting=not is_title
+        and (words.is_waiting or (parent.is_waiting and not is_below_title)),
         in_task_file=name is not HeadingClass.TASK
         and (parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS)),
         is_finding=words.is_missing or (is_plain and parent.is_finding),
@@ -465,6 +470,7 @@ class _TitleWords(NamedTuple):
     holds_steps: bool
     lists_steps: bool
     has_criteria: bool
+    is_waiting: bool
     is_order: bool
     is_next: bool
     name: HeadingClass | None
@@ -537,6 +543,7 @@ _DONE = re.compile(
     rf"(?:recently |already )?(?:completed?|done|finished|archived?){_THINGS}"
     r"|(?:completed?|done|finished|shipped|delivered) (?:in|on|at|for|as of|this|last) .*"
 )
+_WAITS = re.compile(r"(?:blocked|waiting) (?:on|by|for)\b")
 _TICKET = re.compile(r"\W*[A-Z][A-Z0-9]{1,9}-[0-9]{1,5}(?=\s*(?:[:|\u00b7\u2013\u2014]|-\s|\Z))")
 """A heading that begins with an id: ``BUG-003 — …``."""
 _NO_TICKET = re.compile(r"\W*(?:ADR|RFC|ISO|UTF|SHA|AES|GPT|CVE|PEP|FR|NFR|REQ|AC|SC|DEC|UC)-")
@@ -584,6 +591,8 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         STEPS.match(bare) is not None or _names_steps(words),
         _names_steps(words),
         CRITERIA.fullmatch(words) is not None,
+        _WAITS.match(words) is not None
+        or read_state_word(_THINGS_AT_END.sub("", words)) is TaskState.BLOCKED,
         ORDER.fullmatch(words) is not None,
         NEXT_STEPS.fullmatch(words) is not None,
         name,

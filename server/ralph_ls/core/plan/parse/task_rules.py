@@ -456,7 +456,8 @@ def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:
 
 def _explains_box(item: PlanItemDraft, title: str) -> bool:
     """Whether an item only says what its box means, in capitals: ``- [~] IN PROGRESS``."""
-    if not title.isupper() or len(title) > _LONGEST_STATE:
+    letters = title.replace(" ", "").replace("-", "")
+    if not (letters.isalpha() and title.isupper()) or len(title) > _LONGEST_STATE:
         return False
     state = read_state_word(title)
     return state is not None and BOX_MARKS.get(state) == (item.box or "").lower()

@@ -69,6 +69,7 @@ def is_bare(text: str) -> bool:
         or text.endswith("]")
         or (text.endswith(")") and _ROUND_TAG.search(text) is not None)
         or "**" in text
+        or "~~" in text
         or _EXPLICIT_ID.match(text) is not None
     )
 
@@ -207,6 +208,7 @@ _EXPLICIT_ID = re.compile(
     rf"|\*\*({_ID}|{_NUMBERED}):(?=\s)|\[({_NUMBERED})\](?=\s))\s*(?:[-\u2013\u2014]\s+)?"
 )
 _ONLY_ID = re.compile(rf"{_ID}|{_NUMBERED}")
+_NUMBER_STRUCK = re.compile(r"((?:\*\*)?[0-9]+(?:\.[0-9]+)*[.)]?(?:\*\*)?)\s*~~")
 _STRUCK_THEN = " .-\u2013\u2014:✅✓✔☑\ufe0f"
 _AFTER_STATE = re.compile(r"\s[\u2013\u2014-]|[:.,;(\u2013\u2014]")
 _STRUCK_THEN_WORDS = frozenset({"", "done", "completed", "complete", "fixed"})
@@ -331,10 +333,13 @@ PLACEHOLDER_BEGINNINGS = tuple(
 def _strip_strike(text: str) -> tuple[str, bool]:
     """Unwrap ``~~title~~``; a word for done or a remark in brackets or behind a dash may follow.
 
-    ``~~Use Redis~~ Use Postgres`` is a correction, not a finished task.
+    A number in front stays: ``2.1 ~~Parse~~``. ``~~Use Redis~~ Use Postgres`` is a correction, not
+    a finished task.
     """
-    closing = text.find("~~", 2) if text.startswith("~~") else -1
-    struck = text[2:closing].strip()
+    number = _NUMBER_STRUCK.match(text)
+    begin = 2 if number is None else number.end()
+    closing = text.find("~~", begin) if number is not None or text.startswith("~~") else -1
+    struck = text[begin:closing].strip()
     if closing < 0 or not struck:
         return text, False
     # Its patterns take long to compile, and few titles are struck out.
@@ -349,7 +354,7 @@ def _strip_strike(text: str) -> tuple[str, bool]:
     is_done = is_done or (follows.startswith("**") and read_word(words) in SETTLED_STATES)
     if not is_remark and not is_done:
         return text, False
-    return struck, True
+    return struck if number is None else f"{number[1].replace('**', '')} {struck}", True
 
 
 def _unwrap_bold(text: str) -> str:

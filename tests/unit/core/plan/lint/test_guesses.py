@@ -287,15 +287,21 @@ def guesses_in(text: str) -> list[LintRemark]:
         pytest.param(
             "## Success criteria\n- [ ] a\n- [ ] b\n- [x] c\n## To do\n- [x] d\n",
             1,
-            "2 boxes are read as tasks, and last, though no tasks are expected there (section "
-            "Success criteria)",
+            "2 boxes are read as tasks, and last, by the names of their sections (Success "
+            "criteria)",
             id="criteria",
+        ),
+        pytest.param(
+            "## ⛔ Blocked\n- [ ] a\n- [x] b\n## To do\n- [ ] d\n## Waiting for parts\n- [ ] e\n",
+            1,
+            "2 boxes are read as tasks, and last, by the names of their sections (⛔ Blocked, "
+            "Waiting for parts)",
+            id="blocked",
         ),
         pytest.param(
             "## To do\n- [ ] d\n## Definition of done\n- [ ] a\n- b\n- [x] c\n",
             3,
-            "1 box is read as a task, and last, though no tasks are expected there (section "
-            "Definition of done)",
+            "1 box is read as a task, and last, by the name of its section (Definition of done)",
             id="a-criterion",
         ),
         pytest.param(

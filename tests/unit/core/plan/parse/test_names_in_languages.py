@@ -141,6 +141,13 @@ _KINDS: Mapping[str, tuple[Callable[[str], bool], str]] = {
             "|Kabul kriterleri|Tiêu chí chấp nhận|Критерії приймання"
         ),
     ),
+    "blocked": (
+        lambda title: _section(title).is_waiting,
+        (
+            "Blocked|已阻塞|ブロック中|차단됨|Blockiert|Bloqué|Bloqueado|Bloqueada|Заблокировано"
+            "|Zablokowane|Geblokkeerd|Bloccato|Diblokir|Engellendi|Bị chặn|Заблоковано"
+        ),
+    ),
     "check list": (
         lambda title: _section(title).has_criteria,
         (

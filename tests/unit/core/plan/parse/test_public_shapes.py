@@ -534,8 +534,8 @@ def test_states_in_front_and_behind() -> None:
         ),
         pytest.param(
             ("## Format", "- [ ] NOT STARTED", "- [~] IN PROGRESS", "- [x] COMPLETE",
-             "- [x] SKIPPED", "- [ ] RAIN PROOF", "## Beam", "- [ ] Saw"),
-            ["done SKIPPED", "todo RAIN PROOF", "todo Saw"],
+             "- [x] SKIPPED", "- [x] ! [DONE] !", "- [ ] RAIN PROOF", "## Beam", "- [ ] Saw"),
+            ["done SKIPPED", "done ! [DONE] !", "todo RAIN PROOF", "todo Saw"],
             id="boxes-that-explain-boxes",
         ),
         pytest.param(
