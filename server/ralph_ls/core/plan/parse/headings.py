@@ -170,7 +170,7 @@ class HeadingSection:
 
     @property
     def comes_last(self) -> bool:
-        """Whether its boxes are criteria, prose or blocked, which are worked on behind all others."""
+        """Whether its boxes are criteria, prose or blocked, which come behind all others."""
         return self.has_criteria or self.is_waiting or self.kind is SectionKind.PROSE
 
     def with_signs(self, text: str) -> str:
