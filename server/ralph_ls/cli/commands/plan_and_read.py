@@ -46,8 +46,8 @@ from ralph_ls.core.plan.formats.stories.tasks import choose_story, waits_for
 from ralph_ls.core.plan.lint.checks import plan_problems
 from ralph_ls.core.plan.lint.remarks import display_title, group_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
-from ralph_ls.core.plan.parse.titles import is_explicit_id, is_title_id
-from ralph_ls.core.plan.queries import count_tasks, is_part_by_number, next_task
+from ralph_ls.core.plan.parse.titles import is_explicit_id, is_part_by_number, is_title_id
+from ralph_ls.core.plan.queries import count_tasks, next_task
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.suggestions import unknown
@@ -411,7 +411,7 @@ def _needs_in_words(
         for name in waiting.get(task.id, ())
         if name not in above
         and tasks[name].parent != task.id
-        and not is_part_by_number(task, tasks[name])
+        and not is_part_by_number(task.title, tasks[name].title)
     ]
     shown = some_of([_name_of(tasks[name]) for name in names], SHOWN_NEEDS)
     return f"  (waits for: {shown})" if names else ""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
 from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.core.plan.parts import begun_tasks, done_by_parts, wholes_of_done_parts
 from ralph_ls.protocol.plan import TaskView
-from ralph_ls.protocol.task_words import SETTLED_STATES, Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 
 def renamed_tasks(before: Plan, after: Plan) -> Mapping[str, str]:
@@ -136,8 +137,14 @@ class PlanCounts:
 
 
 def count_tasks(plan: Plan) -> PlanCounts:
-    """Count the tasks of a plan by state, and separately the required ones."""
+    """Count the tasks of a plan by state, and separately the required ones.
+
+    Those that are done by their parts count as done.
+    """
     states = Counter(plan.tally())
+    for whole in done_by_parts(plan.tasks) if plan.has_parts else ():
+        states[whole.state, whole.optional] -= 1
+        states[TaskState.DONE, whole.optional] += 1
     n_open = {
         optional: states[TaskState.TODO, optional] + states[TaskState.IN_PROGRESS, optional]
         for optional in (False, True)
@@ -177,11 +184,8 @@ def next_task(
     """
     candidates = [
         task
-        for task in plan.tasks
-        if task.state in _OPEN
-        and task.id not in set_aside
-        and (only is None or task.id == only)
-        and (takes_optional or not task.optional)
+        for task in _open_tasks(plan, takes_optional=takes_optional)
+        if task.id not in set_aside and only in {None, task.id}
     ]
     ready = [task for task in candidates if not waits_for.get(task.id)]
     if not ready and waits_for:
@@ -192,75 +196,7 @@ def next_task(
     return min(ready, key=lambda task: urgency(task, finished, begun), default=None)
 
 
-def begun_tasks(tasks: Iterable[Task]) -> frozenset[str]:
-    """The ids of the tasks that are in progress, or a part of one that is."""
-    begun: set[str] = set()
-    for task in tasks:
-        if task.state is TaskState.IN_PROGRESS or task.parent in begun:
-            begun.add(task.id)
-    return frozenset(begun)
-
-
-def wholes_of_done_parts(
-    tasks: Sequence[Task], waited_for: Iterable[Collection[str]] = ()
-) -> frozenset[str]:
-    """The ids of the open tasks whose numbered parts are all done, and for which no other waits.
-
-    ``waited_for`` has the dependencies of others. Parts that are optional don't count.
-    """
-    is_done: dict[str, bool] = {}
-    for whole, part in parts_in(tasks):
-        if whole.state in _OPEN and not part.optional and _number(part) is not None:
-            is_done[whole.id] = is_done.get(whole.id, True) and part.state in SETTLED_STATES
-    needed = {one for targets in waited_for for one in targets} if is_done else ()
-    return frozenset(one for one, is_finished in is_done.items() if is_finished).difference(needed)
-
-
-def parts_in(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task]]:
-    """Each task that is a part of another one, behind that: nested, or by number (``2.1``).
-
-    By number not if it only tests what the lines below the other say, as Kiro's ``2.1 Write a
-    property test`` below ``2. Create the parser``.
-    """
-    by_id: dict[str, Task] = {}
-    numbered: dict[tuple[str, str], Task] = {}
-    for task in tasks:
-        by_id[task.id] = task
-        whole = None if task.parent is None else by_id.get(task.parent)
-        if (number := _number(task)) is not None:
-            numbered[task.section, number] = task
-            around = numbered.get((task.section, number.rpartition(".")[0]))
-            if whole is None and around is not None and not _is_test_of(task, around):
-                whole = around
-        if whole is not None:
-            yield whole, task
-
-
-def is_part_by_number(whole: Task, part: Task) -> bool:
-    """Whether the numbers of both say so: ``2.`` and ``2.1``."""
-    number, inner = _number(whole), _number(part)
-    return number is not None and inner is not None and inner.rpartition(".")[0] == number
-
-
-def _is_test_of(task: Task, around: Task) -> bool:
-    return around.end_line > around.line and _TEST.search(task.title) is not None
-
-
-_TEST = re.compile(
-    r"\b(?:tests?|testing|testen|prueba\w*|testes?|тест\w*|testy|testi|kiểm thử|uji|pengujian)\b"
-    r"|测试|測試|テスト|테스트",
-    re.IGNORECASE,
-)
-
-
-def _number(task: Task) -> str | None:
-    """The number that a title begins with: ``2.1``."""
-    found = _NUMBER.match(task.title) if task.title[:1].isdecimal() else None
-    return None if found is None else found[1]
-
-
 _OPEN = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
-_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)*)[.):]?\s")
 
 
 def all_needed(task_id: str, waits_for: Mapping[str, Collection[str]]) -> set[str]:
@@ -285,6 +221,13 @@ def task_called(plan: Plan, name: str) -> Task | None:
 
 
 _TASK_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*[a-z]?")
+
+
+def _open_tasks(plan: Plan, *, takes_optional: bool) -> Iterator[Task]:
+    done = {task.id for task in done_by_parts(plan.tasks)} if plan.has_parts else set[str]()
+    for task in plan.tasks:
+        if task.state in _OPEN and task.id not in done and (takes_optional or not task.optional):
+            yield task
 
 
 def newly_done(before: Plan, after: Plan) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from ralph_ls.core.plan.formats.registry import format_of_text
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.model import Plan, PlanKind, Task
 from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parts import done_by_parts
 from ralph_ls.core.plan.queries import next_task, task_called, traits_of
 from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.core.plurals import count_of
@@ -149,7 +150,10 @@ def facts_of(
         waits_for=waits_for,
         takes_optional=config.optional is OptionalTasks.DO,
     )
-    open_tasks = [task for task in plan.tasks if _is_open(task) and not task.optional]
+    done = {task.id for task in done_by_parts(plan.tasks)}
+    open_tasks = [
+        task for task in plan.tasks if _is_open(task) and not task.optional and task.id not in done
+    ]
     return PlanFacts(
         counts=counts_view(plan, text, config),
         next_task=None if chosen is None else _reference(chosen),

@@ -4,10 +4,13 @@ import pytest
 
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parts import done_by_parts
 from ralph_ls.core.plan.queries import PlanCounts, count_tasks, newly_done, next_task, task_called
+from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import plan_of
 
 OPTIONAL = ("Optional",)
+OPEN_STATES = {TaskState.TODO, TaskState.IN_PROGRESS}
 
 
 def chosen(*lines: str, set_aside: tuple[str, ...] = (), only: str | None = None) -> str | None:
@@ -88,7 +91,13 @@ def test_tasks_set_aside_are_never_chosen() -> None:
             id="subtasks-first-in-kiro",
         ),
         pytest.param(
-            ("- [ ] 2. a", "  - [x] 2.1 b", "    - _Requirements: 1_", "  - [ ]* 2.2 c"),
+            (
+                "- [ ] 2. a",
+                "  - Detail",
+                "  - [x] 2.1 b",
+                "    - _Requirements: 1_",
+                "  - [ ]* 2.2 c",
+            ),
             (),
             "2. a",
             id="optional-subtasks-are-not-waited-for",
@@ -274,3 +283,47 @@ class TestTaskCalled:
     @pytest.mark.parametrize("name", ["2", "3", "", "Basket", "1.1.1"])
     def test_only_where_one_is_meant(self, name: str) -> None:
         assert task_called(self.PLAN, name) is None
+
+
+HELD = ("- [ ] 1. a", "  - [x] 1.1 b", "  - [x] 1.2 c", "    - note", "- [ ] 2. d")
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        pytest.param(HELD, ["1. a"], id="nothing-but-parts"),
+        pytest.param(("- [~] 1. a", "  - [x] 1.1 b", "  - [ ]* 1.2 c"), ["1. a"], id="optional"),
+        pytest.param(
+            ("- [ ] 1. a", "  - [ ] 1.1 b", "    - [x] 1.1.1 c"), ["1. a", "1.1 b"], id="deep"
+        ),
+        pytest.param(("- [ ] 1. a", "  - own", "  - [x] 1.1 b"), [], id="lines-of-its-own"),
+        pytest.param(("- [ ] 1. a", "  - [x] 1.1 b", "  - [ ] 1.2 c"), [], id="a-part-is-open"),
+        pytest.param(("- [ ] 1. a", "  - [x] 1.1 b", "  - [-] 1.2 c"), [], id="a-part-is-skipped"),
+        pytest.param(("- [ ] 1. a", "  - [ ]* 1.1 b"), [], id="only-optional-parts"),
+        pytest.param(("- [ ] 1. a", "  - [x] 2.1 b", "  - [x] c"), [], id="other-numbers"),
+        pytest.param(("- [!] 1. a", "  - [x] 1.1 b"), [], id="blocked"),
+        pytest.param(("- [x] 1. a", "  - [x] 1.1 b"), [], id="ticked"),
+        pytest.param(("- [ ] 1. a", "- [x] 1.1 b"), [], id="on-one-level"),
+    ],
+)
+def test_what_only_holds_parts_is_done_with_them(lines: tuple[str, ...], names: list[str]) -> None:
+    plan = plan_of(*lines)
+    assert [task.title for task in done_by_parts(plan.tasks)] == names
+    open_states = [task for task in plan.tasks if not task.optional and task.state in OPEN_STATES]
+    assert count_tasks(plan).open_required == len(open_states) - len(names)
+
+
+def test_what_is_done_by_its_parts_is_not_chosen_and_not_waited_for() -> None:
+    text = "\n".join((*HELD, "  - Depends on: 1")) + "\n"
+    plan = parse_markdown(text).plan
+    chosen_task = next_task(plan, waits_for={})
+    assert chosen_task is not None
+    assert chosen_task.title == "2. d"
+    assert unfinished_dependencies(plan.tasks, text) == {}
+    assert count_tasks(plan).done == 3
+
+
+def test_a_long_plan_counts_what_is_done_by_its_parts_the_same() -> None:
+    text = "\n".join((*HELD, *(f"- [ ] more {n}" for n in range(900)))) + "\n"
+    plan = parse_markdown(text).plan
+    assert (count_tasks(plan).done, count_tasks(plan).open_required) == (3, 901)

@@ -13,7 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ralph_ls.core.loop.lanes import OpenTask
 from ralph_ls.core.plan.model import Task
-from ralph_ls.core.plan.queries import all_needed, begun_tasks, urgency, wholes_of_done_parts
+from ralph_ls.core.plan.parts import begun_tasks, done_by_parts, wholes_of_done_parts
+from ralph_ls.core.plan.queries import all_needed, urgency
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.protocol.task_words import TaskState
 
@@ -32,13 +33,15 @@ def open_tasks(
     ``needs`` are their unfinished dependencies by id.
     """
     lines = text.splitlines()
-    within = _required_subtasks(tasks)
+    done = {task.id for task in done_by_parts(tasks)}
+    within = _required_subtasks([task for task in tasks if task.id not in done])
     is_marked = any(_has_mark(task, lines) for task in tasks)
     found: list[tuple[tuple[bool, bool, bool, bool, int], OpenTask]] = []
     finished, begun = wholes_of_done_parts(tasks, needs.values()), begun_tasks(tasks)
     barrier = 0
     for task in tasks:
-        if task.state not in OPEN_STATES or (task.optional and not takes_optional):
+        is_left = task.state in OPEN_STATES and task.id not in done
+        if not is_left or (task.optional and not takes_optional):
             continue
         files, is_alone = _hints_of(task, lines)
         is_step = is_marked and not _has_mark(task, lines)

@@ -55,7 +55,7 @@ from ralph_ls.core.plan.model import ParsedPlan, Task
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates
-from ralph_ls.core.plan.queries import parts_in, wholes_of_done_parts
+from ralph_ls.core.plan.parts import done_by_parts, parts_in, wholes_of_done_parts
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.task_words import TaskState
 
@@ -228,7 +228,13 @@ def _unticked(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
 
 def _parts(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
     """Wholes and parts that say something else; one remark for each of both ways."""
-    finished = wholes_of_done_parts(tasks)
+    held = done_by_parts(tasks)
+    if held:
+        are, tick = _counted(held, "isn't", "aren't")
+        names = _titles(held)
+        message = f"{are} ticked, and counted as done, as all parts are ({names}); {tick}"
+        yield _about_all(CheckCode.TICKED_UNDER_OPEN, held, text, message)
+    finished = wholes_of_done_parts(tasks).difference(task.id for task in held)
     wholes = [task for task in tasks if task.id in finished]
     if wholes:
         are, tick = _counted(wholes, "has", "have")

@@ -39,8 +39,9 @@ from ralph_ls.core.plan.parse.titles import (
     PLACEHOLDERS,
     escape_surrogates,
     fold_whitespace,
+    is_part_by_number,
 )
-from ralph_ls.core.plan.queries import is_part_by_number, parts_in
+from ralph_ls.core.plan.parts import done_by_parts, parts_in
 
 
 class HasTitle(Protocol):
@@ -107,10 +108,12 @@ def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple
     that its number gives it, and in some dialects for its required subtasks as well.
     """
     needs: dict[str, dict[str, Task]] = {}
+    done = {task.id for task in done_by_parts(tasks)}
     is_nested_first = find_dialect(text).has_subtasks_first
     for whole, part in parts_in(tasks):
         is_open = whole.state in UNFINISHED and part.state in UNFINISHED and not part.optional
-        is_nested = part.parent is not None and not is_part_by_number(whole, part)
+        is_open = is_open and part.id not in done
+        is_nested = part.parent is not None and not is_part_by_number(whole.title, part.title)
         if is_open and (is_nested_first or not is_nested):
             needs.setdefault(whole.id, {})[part.id] = part
     for one in read_dependencies(tasks, TaskBodies(tasks, text)):
@@ -119,6 +122,7 @@ def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple
             and one.target.id != one.task.id
             and one.task.state in UNFINISHED
             and one.target.state in UNFINISHED
+            and one.target.id not in done
         ):
             needs.setdefault(one.task.id, {})[one.target.id] = one.target
     return {waiting: tuple(targets.values()) for waiting, targets in needs.items()}

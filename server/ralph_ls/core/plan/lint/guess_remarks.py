@@ -68,7 +68,7 @@ def check_guesses(guesses: Sequence[PlanGuess], text: str) -> Iterator[LintRemar
         end = len(line.rstrip())
         yield LintRemark(
             code=_GUESSED[guess.cause],
-            message=_guess_message(guess) + _on_colours(guess, lines),
+            message=_guess_message(guess, _level_of(line)) + _on_colours(guess, lines),
             place=LineSpan(line=guess.lines[0], start=min(start, end), end=end),
             repair=None if guess.cause in _WITHOUT_FIX else QuickFix.ADD_BOXES,
         )
@@ -84,7 +84,13 @@ def _on_colours(guess: PlanGuess, lines: Sequence[str]) -> str:
     return "; coloured circles in front are read as states" if is_coloured else ""
 
 
-def _guess_message(guess: PlanGuess) -> str:
+def _level_of(line: str) -> str:
+    """The signs before a heading; those of the third level, where a line has none."""
+    bare = line.lstrip("\ufeff \t>")
+    return "#" * (len(bare) - len(bare.lstrip("#"))) or "###"
+
+
+def _guess_message(guess: PlanGuess, level: str) -> str:
     number, is_one = len(guess.lines), len(guess.lines) == 1
     names = first_names(guess.names)
     lines = f"{count_of(number, 'line')} without a box {'is' if is_one else 'are'} read as"
@@ -101,11 +107,12 @@ def _guess_message(guess: PlanGuess) -> str:
         case GuessCause.HEADINGS:
             task = "is read as a task" if is_one else "are read as tasks"
             return (
-                f"{headings} {task} ({names}); add a box to each, as in: ### [ ] {guess.names[0]}"
+                f"{headings} {task} ({names}); add a box to each, as in: "
+                f"{level} [ ] {guess.names[0]}"
             )
         case GuessCause.UNREAD_HEADINGS:
             task = "looks like a task and is" if is_one else "look like tasks and are"
-            return f"{headings} {task} not read ({names}); add a box to each, as in: ### [ ] …"
+            return f"{headings} {task} not read ({names}); add a box to each, as in: {level} [ ] …"
         case GuessCause.UNREAD_LINES:
             lines = f"{count_of(number, 'line')} without a box {'is' if is_one else 'are'}"
             return f"{lines} not read{section}; {_BOX_EACH}"

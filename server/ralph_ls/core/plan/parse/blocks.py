@@ -41,6 +41,7 @@ from ralph_ls.core.plan.parse.task_rules import (
 )
 from ralph_ls.core.plan.parse.titles import (
     folded_title_id,
+    is_part_by_number,
 )
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
@@ -73,6 +74,8 @@ class BlockTotals(NamedTuple):
     """Boxes in bullets directly below a heading that is named like a task or a step."""
     labelled: int = 0
     """Other boxes below a label for criteria of such a heading."""
+    parts: int = 0
+    """Items with a box whose number continues that of the one they are in: ``2.1``."""
     filed: int = 0
     """Boxes in sections for what is done."""
     other: int = 0
@@ -111,6 +114,10 @@ def _is_in_bullet(item: PlanItemDraft) -> bool:
     if item.is_labelled or around is None or around.parent is not None or around.box is not None:
         return False
     return not around.is_numbered and item.section.name in UNITS
+
+
+def _is_numbered_part(item: PlanItemDraft) -> bool:
+    return item.parent is not None and is_part_by_number(item.parent.text, item.text)
 
 
 def _row_class(row: PlanItemDraft) -> RowClass | None:
@@ -359,9 +366,12 @@ class PlanBlock:
                 yield item
 
     def guessed_headings(self) -> Iterator[PlanItemDraft]:
-        """Those, and the headings that have only an emoji for a state."""
+        """Those, and the headings that are tasks only for an emoji or words for a state."""
         for item in self._items:
-            if item.kind is TaskKind.HEADING and (_class_of(item) not in _SURE or item.is_coloured):
+            if item.kind is not TaskKind.HEADING or item.box is not None:
+                continue
+            is_by_sign = item.section.name is None and item.written_state is not None
+            if is_by_sign or item.is_coloured or _class_of(item) not in _SURE:
                 yield item
 
     def named_items(self, kind: TaskKind) -> Iterator[NamedItem]:
@@ -414,6 +424,7 @@ class PlanBlock:
             boxes=len(boxed),
             inner=len(inner),
             labelled=len(labelled),
+            parts=sum(_is_numbered_part(item) for item in boxed),
             filed=sum(item.section.kind is SectionKind.DONE for item in boxed),
             aside=sum(_is_aside(item.section) for item in boxed),
             open_aside=sum(_is_aside(item.section) for item in n_open),

@@ -13,6 +13,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
+from ralph_ls.core.plan.parse.chinese import compile_both
 from ralph_ls.core.plan.parse.legend import SignTable
 from ralph_ls.core.plan.parse.section_words import (
     ANALYSES,
@@ -43,6 +44,7 @@ from ralph_ls.core.plan.parse.section_words import (
     PROSE,
     PROSE_LAST_WORDS,
     RECURRING,
+    STATUS_LABELS,
     STEP_LABEL,
     STEP_NAME,
     STEP_SECTIONS,
@@ -209,13 +211,8 @@ def open_section(
     finished whatever priority they had, and that the parts of a phase have none: phases are done in
     their order. The title of the document hands none of them down.
     """
-    bare = title if bare is None else bare
+    bare = parent.with_signs(title if bare is None else bare)
     words = _judge_in(parent, bare, _judge_title(bare, tuple(optional_sections)), bold_state)
-    if words.kind is SectionKind.PLAIN and DECISIONS.match(title) is not None:
-        words = words._replace(kind=SectionKind.PROSE)
-    elif words.kind is SectionKind.TASKS and _is_in_task(parent):
-        # A check list or the like, which describes the task.
-        words = words._replace(kind=SectionKind.PLAIN)
     is_below_title = parent.is_title
     inherited = SectionKind.PLAIN if is_below_title else parent.kind
     is_plain = words.kind is SectionKind.PLAIN
@@ -363,6 +360,10 @@ def _judge_in(
     if bold_state is not None:
         is_skipped, is_done = bold_state is TaskState.SKIPPED, bold_state is TaskState.DONE
         words = words._replace(is_done=is_done, is_optional=words.is_optional or is_skipped)
+    if words.kind is SectionKind.PLAIN and DECISIONS.match(title) is not None:
+        words = words._replace(kind=SectionKind.PROSE)
+    elif words.kind is SectionKind.TASKS and _describes(title, parent):
+        words = words._replace(kind=SectionKind.PLAIN)
     is_part = parent.name is HeadingClass.STEP and words.kind is SectionKind.PROSE
     if is_part and _PART.match(title) is not None and _normalise(title) in FEATURES:
         return words._replace(kind=SectionKind.PLAIN)
@@ -374,6 +375,12 @@ def _judge_in(
             kind=kind, is_work=is_work, is_finding=is_found, is_missing=is_missing
         )
     return words
+
+
+def _describes(title: str, parent: HeadingSection) -> bool:
+    """Whether a heading for tasks is a check list of a task, or a principle: ``P1 — …``."""
+    is_principle = parent.kind is SectionKind.PROSE and _P_PREFIX.match(title.lower()) is not None
+    return is_principle or _is_in_task(parent)
 
 
 def _is_no_step(parent: HeadingSection, words: _TitleWords) -> bool:
@@ -516,15 +523,15 @@ _SEVERAL_TO_DO = re.compile(
 """A heading of things that are still to do: ``Bugs and features (todo)``."""
 _P_PREFIX = re.compile(r"\Ap[0-9] *(?::| [-\u2013\u2014] )")
 _P_NUMBER = re.compile(
-    r"(?:\A\W*(?:[0-9.]+\W+)?|[(\[:|/,\u2013\u2014&+]\s*|\s{2}|\bpriority )p([0-9])\b"
-    r"|\bp([0-9])(?=\W*\Z|\s*[)\]:|/,\u2013\u2014&+]|\s(?:tasks?|items?|work|issues?|bugs?|fix)\b)"
+    r"(?:\A\W*(?:[0-9.]+\W+)?|[(\[:|/,\u2013\u2014&+]\s*|\s{2}|\bpriority )p([0-4])\b"
+    r"|\bp([0-4])(?=\W*\Z|\s*[)\]:|/,\u2013\u2014&+]|\s(?:tasks?|items?|work|issues?|bugs?|fix)\b)"
 )
 """At an end, in brackets or before a word for work; not in ``Applied P0 schemas``."""
 _PRIORITY_PHRASE = re.compile(
     r"\b(high(?:est)?|critical|medium|standard|normal|low(?:est)?) priority\b"
 )
 _PRIORITY_NAMED = re.compile(r"^priority (high|critical|medium|standard|normal|low)\b")
-_PRIORITY_LEVEL = re.compile(
+_PRIORITY_LEVEL = compile_both(
     r"\W*(?:priority|приоритет|priorität|priorité|prioridad|prioridade|priorytet|prioriteit"
     r"|优先级|優先級|優先度|우선순위)[ #]?([0-9])\b"
 )
@@ -539,9 +546,15 @@ _PRIORITY_OF_WORD = {word: level for level, words in _PRIORITY_WORDS.items() for
 
 _THINGS = r"(?: (?:tasks?|items?|work|features?|issues?|bugs?|stories|steps?|phases?))?"
 _THINGS_AT_END = re.compile(_THINGS.removesuffix("?") + "$")
-_DONE = re.compile(
-    rf"(?:recently |already )?(?:completed?|done|finished|archived?){_THINGS}"
+_DONE = compile_both(
+    rf"(?:recently |already |just |previously )?(?:completed?|done|finished|archived?){_THINGS}"
+    r"|what(?:'s| is| has been) (?:already )?(?:done|completed?|finished)(?: so far| already)?"
+    r"|(?:本阶段|本階段|本次|本轮|目前|当前|此前|之前|近期|最近|前期|上次|今天|本周)?已经?完成的?"
+    r"(?:功能|工作|任务|任務|内容|事项|项目|部分|阶段|项|清单|列表|改动|修复)?"
     r"|(?:completed?|done|finished|shipped|delivered) (?:in|on|at|for|as of|this|last) .*"
+)
+_STATUS = re.compile(
+    rf"\W*(?:[0-9.]+\s+)?((?:\w+ ){{0,3}})(?:{STATUS_LABELS})\s*[:\uff1a]\s*", re.IGNORECASE
 )
 _WAITS = re.compile(r"(?:blocked|waiting) (?:on|by|for)\b")
 _TICKET = re.compile(r"\W*[A-Z][A-Z0-9]{1,9}-[0-9]{1,5}(?=\s*(?:[:|\u00b7\u2013\u2014]|-\s|\Z))")
@@ -596,10 +609,16 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         ORDER.fullmatch(words) is not None,
         NEXT_STEPS.fullmatch(words) is not None,
         name,
-        words not in GROUPS and EXISTING.fullmatch(words) is None,
+        words not in GROUPS and EXISTING.fullmatch(words) is None and not _is_status(title),
         words in BEGUN,
         kind is SectionKind.TASKS and FINDINGS.issuperset(words.split("/")),
     )
+
+
+def _is_status(title: str) -> bool:
+    """Whether a heading is a line that gives a state: ``Status: ready``, ``Fix status: ✅``."""
+    found = _STATUS.match(title.translate(_MARKS))
+    return found is not None and (not found[1] or opening_sign(title[found.end() :]) is not None)
 
 
 def _names_steps(words: str) -> bool:

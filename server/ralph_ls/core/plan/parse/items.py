@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
+from ralph_ls.core.plan.parse.chinese import compile_both, in_both_scripts, in_traditional
 from ralph_ls.core.plan.parse.headings import HeadingSection
-from ralph_ls.core.plan.parse.section_words import PARTLY_DONE
+from ralph_ls.core.plan.parse.section_words import PARTLY_DONE, STATUS_LABELS
 from ralph_ls.core.plan.parse.state_tables import STATUS_SIGNS, STATUS_WORDS
 from ralph_ls.core.plan.parse.state_words import (
     find_word_of,
@@ -256,7 +257,7 @@ def attach_item(item: PlanItemDraft) -> None:
 
 
 CRITERIA_FIELD = "acceptance criteria"
-CRITERIA_LABELS = (
+CRITERIA_LABELS = in_both_scripts(
     "acceptance criteria|criteria|done when|exit criteria|success criteria|completion criteria"
     "|pass criteria|passing criteria|done criteria|definition of done"
     "|验收标准|验收条件|完成标准|驗收標準"
@@ -270,11 +271,6 @@ CRITERIA_LABELS = (
     "|критерії приймання|критерії прийняття|критерії готовності|критерії успіху"
 )
 """Labels below which the criteria of a task are, as a pattern, in lower case."""
-STATUS_LABELS = (
-    "status|状态|狀態|状態|ステータス|상태|statut|état|estado|situação|статус|состояние"
-    "|toestand|trạng thái|stato|durum|stan|стан"
-)
-"""Labels of the state of a task, as a pattern, in lower case."""
 _FIELD = re.compile(
     rf"[*_]{{0,3}}(?:(?P<label>{CRITERIA_LABELS})|(?P<status>{STATUS_LABELS})"
     r"|(?P<name>blocked by|needs|severity))"
@@ -282,7 +278,7 @@ _FIELD = re.compile(
     r"[*_]{0,3}[ \t]*(?(name):|[:：])[*_]{0,3}(?P<value>.*)",  # noqa: RUF001
     re.IGNORECASE | re.DOTALL,
 )
-_DESCRIPTION = re.compile(
+_DESCRIPTION = compile_both(
     r"[*_]{0,3}(?:status|owner|assignee|priority|effort|estimate[ds]?|estimated (?:effort|time)"
     r"|complexity|depends on|dependencies|blocked by|description|acceptance criteria|goal"
     r"|状态|优先级|描述|状態|優先度|상태|우선순위|aufwand|priorität|estado|prioridad|priorité|statut"
@@ -292,7 +288,7 @@ _DESCRIPTION = re.compile(
     r"[*_]{0,3}[ \t]*[:：][*_]{0,3}[ \t]*\S",  # noqa: RUF001
     re.IGNORECASE,
 )
-_FIELD_OF_TASK = re.compile(
+_FIELD_OF_TASK = compile_both(
     r"[*_]{0,3}(files?|file paths?|locations?|where|problem|symptoms?|(?:root )?cause|solution"
     r"|(?:proposed|suggested|recommended|required) (?:solution|fix|changes?)|acceptance tests?"
     r"|context|idea|motivation|benefits?|background|proposal|possible (?:solution|implementation)"
@@ -314,8 +310,13 @@ _ALL = 100
 _SHARE = re.compile(r"\W*([0-9]{1,3}) ?%\+?\W*(?=\w|\Z)")
 _STATE_OF_SIGN = states_by_sign(STATUS_SIGNS)
 _ONLY_SIGN = re.compile(rf"[\W_]*?([{''.join(_STATE_OF_SIGN)}])[\W_]*")
-_STATE_OF_WORD = {name: state for state, names in STATUS_WORDS.items() for name in names.split("|")}
-_CHECKED = re.compile(
+_STATE_OF_WORD = {
+    name: state
+    for state, names in STATUS_WORDS.items()
+    for word in names.split("|")
+    for name in (word, in_traditional(word))
+}
+_CHECKED = compile_both(
     r"[\W_]*(?:(?:verified|checked|accepted|validated|tested|passed|geprüft|verifiziert|abgenommen"
     r"|akzeptiert|getestet|vérifiée?s?|validée?s?|acceptée?s?|testée?s?|verificad[oa]s?"
     r"|comprobad[oa]s?|aceptad[oa]s?|validad[oa]s?|probad[oa]s?|aceit[oa]s?|testad[oa]s?"

@@ -4,7 +4,7 @@
 So does use: where a sign for work in progress is beside words for open work, as in ``⏳ Pending``,
 and never beside words for work in progress, it means open. Only known words for states count, and
 only emoji that are states anyway; those for done stay done. A sign with two meanings keeps its
-usual one.
+usual one. Coloured circles beside words for how grave something is are no states.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
+from ralph_ls.core.plan.parse.chinese import compile_both
+from ralph_ls.core.plan.parse.section_words import PRIORITIES
 from ralph_ls.core.plan.parse.state_tables import HEADING_SIGNS, ITEM_SIGNS
-from ralph_ls.core.plan.parse.state_words import read_state_word
+from ralph_ls.core.plan.parse.state_words import CIRCLES, read_state_word
 from ralph_ls.protocol.task_words import TaskState
 
 SignTable = Mapping[int, str]
@@ -37,7 +40,35 @@ def find_legend(text: str) -> SignTable | None:
         for sign, state in told.items()
         if _USUAL[sign] is not state
     }
+    if _have_severities(text):
+        found |= dict.fromkeys(map(ord, CIRCLES), " ")
     return found or None
+
+
+def _have_severities(text: str) -> bool:
+    """Whether the circles of a plan say how grave something is: ``🔴 Critical · 🟡 Medium``."""
+    if _ANY_CIRCLE.search(text) is None:
+        return False
+    severity, state = _circle_patterns()
+    if len({sign for sign, _ in severity.findall(text)}) < _FEWEST_SEVERITIES:
+        return False
+    return all(read_state_word(words.strip(" *_`.")) is None for _, words in state.findall(text))
+
+
+@cache
+def _circle_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A circle before a word for how grave something is, and before any words that may be a state.
+
+    They take long to compile, and few plans have circles.
+    """
+    circle = rf"([{CIRCLES}])\ufe0f?{_MARKS}(?:[=:|\u2013\u2014\u2192-]+{_MARKS})?"
+    names = sorted(re.escape(name) for names in PRIORITIES.values() for name in names)
+    severity = re.compile(
+        rf"{circle}((?i:critical|blockers?|urgent|high|major|medium|moderate|minor|low|p[0-4]"
+        rf"|{'|'.join(names)}|严重|嚴重|高|中|低|重大|높음|보통|낮음|hoch|mittel|niedrig|haute|moyenne|basse|alta"
+        r"|media|média|baja|baixa|высокий|средний|низкий))(?![^\W\d_])"
+    )
+    return severity, re.compile(rf"{circle}{_WORDS}(?=[*_` \t]*(?:[|\n(:.,\r)·]|\Z))")
 
 
 def find_marks_of_boxes(text: str) -> tuple[tuple[str, str], ...]:
@@ -111,6 +142,7 @@ def _used_pairs(text: str) -> Iterator[tuple[str, TaskState]]:
 _SEARCHED = 1 << 16
 """Characters in which a legend is looked for."""
 _MOST_LINES = 12
+_FEWEST_SEVERITIES = 2
 _USUAL = {
     sign: state
     for table in (HEADING_SIGNS, ITEM_SIGNS)
@@ -130,6 +162,7 @@ _SIGN = rf"({_AMBIGUOUS.pattern})\ufe0f?"
 _MARKS = r"[`*_ \t]*"
 _WORDS = r"([^\W\d_](?:[^|,;=\n·•()\[\]\u2190-\u2bff\U0001f000-\U0001faff]{0,38}\w)?)"
 _PAIR = re.compile(rf"{_SIGN}{_MARKS}(?:[=:|\u2013\u2014\u2192-]+{_MARKS})?{_WORDS}")
+_ANY_CIRCLE = re.compile(f"[{CIRCLES}]")
 _ODD_BOX = re.compile(r"\[[~/!><?-]\]")
 _BOX_PAIR = re.compile(
     rf"\[([~/!><?-])\]{_MARKS}(?:[=:|\u2013\u2014\u2192-]+{_MARKS})?([^\W\d_][^|,;=\n\[\]]*)"
@@ -160,7 +193,7 @@ _NAMES = (
     r"legends?|legende|légende|leyenda|legenda|легенда|图例|圖例|凡例|범례|key|status(?: |es: ?)key"
     r"|status legend|symbols?|icons?|status icons?|status symbols?|statuses|状态说明"
 )
-_LABEL = re.compile(
+_LABEL = compile_both(
     rf"[ \t>#*_]*(?:[\w-]+ )?(?:{_NAMES})(?:[*_ \t]*[:：][*_ \t]*|[*_ \t]*\Z)",  # noqa: RUF001
     re.IGNORECASE,
 )

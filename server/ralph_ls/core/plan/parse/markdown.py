@@ -723,7 +723,12 @@ def _occupy(section: HeadingSection | None, occupied: set[HeadingSection | None]
 def _show(source: _Source) -> ParsedPlan:
     readings, tally = source.readings, source.tally
     tasks = LazyTuple(lambda: make_tasks(readings), tally.total())
-    plan = Plan(tasks=tasks, known_tally=tally, pick=partial(pick_tasks, readings))
+    plan = Plan(
+        tasks=tasks,
+        has_parts=source.known.totals.parts > 0,
+        known_tally=tally,
+        pick=partial(pick_tasks, readings),
+    )
     if _is_all_backlog(readings, tally):
         plan = _require_backlog(readings)
     found = LazyTuple(lambda: _make_problems(readings, tally))

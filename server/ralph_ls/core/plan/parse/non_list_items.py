@@ -38,7 +38,7 @@ from ralph_ls.core.plan.parse.state_words import (
     read_opening_sign,
     read_state,
 )
-from ralph_ls.core.plan.parse.titles import is_explicit_id
+from ralph_ls.core.plan.parse.titles import is_explicit_id, without_half_bold
 from ralph_ls.protocol.task_words import TaskState
 
 
@@ -252,8 +252,7 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         title = f"{title[: behind.start()].rstrip()} {title[behind.end() :].lstrip()}".rstrip()
     elif not is_of_one_stage(title) and (mark := find_sign(title)) is not None:
         begins, ends = find_remark(title) or mark
-        is_signed = begins == 0 and section.name is None and not NUMBERED.match(title[ends:])
-        is_signed = is_signed and title[0] not in OPEN_BOX_SIGNS
+        is_signed = section.name is None and _is_decoration(title, begins, ends)
         is_coloured = begins == 0 and title[0] in CIRCLES
         written_state = _state_at_sign(title, begins, ends)
         title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
@@ -289,19 +288,19 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
     )
 
 
+def _is_decoration(title: str, begins: int, ends: int) -> bool:
+    """Whether an emoji may be no state: one in front, or a cross in front of a problem's words."""
+    if begins == 0:
+        return NUMBERED.match(title[ends:]) is None and title[0] not in OPEN_BOX_SIGNS
+    number = NUMBERED.match(title) if title[begins] == "❌" else None
+    return number is not None and not title[number.end() : begins].strip()
+
+
 def _state_at_sign(title: str, begins: int, ends: int) -> TaskState | None:
     """The state that an emoji gives, in which words behind it have precedence."""
     if not begins:
         return read_opening_sign(title, ends)[0]
     return read_state(title[ends:]) or read_state(title[begins:ends])
-
-
-def without_half_bold(text: str) -> str:
-    """A text that was cut, without a mark for bold that has lost the other one."""
-    bare = text.rstrip()
-    if bare.count("**") % 2 == 0:
-        return text
-    return bare[:-2].rstrip() if bare.endswith("**") else bare.replace("**", "", 1)
 
 
 def _find_state_tag(title: str) -> tuple[tuple[int, int], TaskState] | None:

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingSection
-from ralph_ls.core.plan.parse.items import CRITERIA_LABELS, STATUS_LABELS
+from ralph_ls.core.plan.parse.items import CRITERIA_LABELS
 from ralph_ls.core.plan.parse.scanner import scan_block
+from ralph_ls.core.plan.parse.section_words import STATUS_LABELS
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext, select_tasks
 from ralph_ls.core.plan.parse.titles import (
     OPTIONAL_WORDS,
@@ -120,7 +121,7 @@ _NOTE = (
 _MARKERS = rf"{_INDENT}(?:{_MARKER}[ \t]+)*+"
 _NOTES = rf"(?:(?!{_MARKERS}{_STATUS}){_NOTE})*+(?![ \t]+[^ \t\r\n])"
 _CHILDREN = (
-    rf"(?:(?!{_MARKERS}{_LABEL})(?:{_INDENT}{_MARKER} {_BOX}{_TITLE}|{_NOTE}))*+"
+    rf"(?:(?!{_MARKERS}{_LABEL})(?:{_INDENT}{_MARKER} {_BOX}(?![0-9]+\.[0-9]){_TITLE}|{_NOTE}))*+"
     r"(?![ \t]+[^ \t\r\n])"
 )
 _MOST_TASKS = 64

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 
+from ralph_ls.core.plan.parse.chinese import compile_both, in_traditional
+
 
 def _names(*words: str) -> frozenset[str]:
-    return frozenset(name for names in words for name in names.split("|"))
+    found = frozenset(name for names in words for name in names.split("|"))
+    return found | {in_traditional(name) for name in found if not name.isascii()}
 
 
 FINDINGS = _names(
@@ -137,7 +140,9 @@ PROSE = _names(
     "usage|warnings|workflow",
     "decision log|decision record|decision records|方案选择|方案选择记录",
     "конвенции|соглашения|правила|konwencje|zasady|conventies|afspraken|convenzioni|regole|kurallar",
-    "правила роботи|конвенції|угоди|принципи",
+    "правила роботи|конвенції|угоди|принципи|principios|principios no negociables|princípios",
+    "non negotiables|prinzipien|grundsätze|principes|принципы|原则|原則|원칙|principi|prinsip",
+    "nguyên tắc|ilkeler",
     "quy ước|quy tắc|konvensi|aturan|規約|規則|ルール|规则|惯例|规范",
     "규칙|컨벤션|hinweise|regeln|règles|reglas",
     "regras|konventionen|convenciones|convenções|约定|规约|규약",
@@ -186,7 +191,7 @@ PROSE = _names(
     "zalety|oczekiwane rezultaty|voordelen",
 )
 
-CRITERIA = re.compile(
+CRITERIA = compile_both(
     r"(?:acceptance|success|completion|exit|entry|entrance|验收|成功)"
     r" ?(?:criteria|checks?|tests?|标准)\b.*"
     r"|(?:[\w'.-]+ ){0,3}(?:acceptance|success|completion|exit|entry|entrance|pass|passing|done"
@@ -241,7 +246,7 @@ CHECKS = _names(
 )
 """Labels below a heading with a state whose boxes say the same."""
 
-WORK = re.compile(
+WORK = compile_both(
     r"\b(?:(?:week|day|month|woche|tag|semaine|jour|semana|d[ií]a|неделя|день|tydzień|dzień|dag"
     r"|settimana|giorno|hafta|gün|tuần|ngày|minggu|hari) [0-9]+"
     r"|to-?dos?|tasks?|next|remaining|pending|planned|upcoming|missing|outstanding|deferred"
@@ -259,7 +264,7 @@ WORK = re.compile(
     re.IGNORECASE,
 )
 """Words in headings that show work, where none of it was read."""
-NO_WORK = re.compile(
+NO_WORK = compile_both(
     r"\b(?:formats?|conventions?|rules|guidelines|dependencies|legend|notes|strategy|workflow"
     r"|process|instructions|template|overview|summary|examples?|order|types?|definitions?"
     r"|statistics|stats|opportunities|post-mvp|count|coverage|estimates?|metrics|tally|priorities|numbering|commentary"
@@ -270,7 +275,7 @@ NO_WORK = re.compile(
 )
 """Words in headings that are about work, and hold none."""
 
-ORDER = re.compile(
+ORDER = compile_both(
     r"(?:[\w'-]+ ){0,2}(?:implementation|execution|priority|recommended|suggested|proposed|build"
     r"|development|work|task|dependency|rollout|delivery|migration|merge|pr|release|feature|fix"
     r"|phase) (?:order|sequence)|(?:[\w'-]+ )?order of (?:work|execution|implementation|tasks)"
@@ -283,7 +288,7 @@ ORDER = re.compile(
 )
 """Whole headings of lists that put tasks in an order, where the plan has boxes for them."""
 
-NEXT_STEPS = re.compile(
+NEXT_STEPS = compile_both(
     r"(?:(?:immediate|recommended|suggested|proposed|possible) )?next (?:steps|actions)"
     r"|immediate (?:actions|steps)"
     r"|下一步(?:计划|行动|工作|建议)?|后续步骤|次のステップ|다음 단계|nächste schritte"
@@ -298,7 +303,7 @@ _UNITS_OF_WORK = (
     r"(?:(?:sub)?tasks?|stor(?:y|ies)|workstreams?|phases?|iterations?|loops?|sessions?|commits?"
     r"|steps?|prs?|pull requests?|changes?|milestones?|features?|tickets?|issues?|releases?)"
 )
-RECURRING = re.compile(
+RECURRING = compile_both(
     rf"\W*(?:(?:for|before|after|during|at|in|on|with|upon)\b.{{0,25}}\b(?:each|every)(?: [0-9]+)?"
     rf" {_UNITS_OF_WORK}\b|(?:each|every|per) {_UNITS_OF_WORK}\b"
     r"|(?:execution|working|ground|loop|agent|session|general|golden) rules\b"
@@ -318,7 +323,7 @@ RECURRING = re.compile(
 )
 """Beginnings of headings and labels of what is done again with each task, and is no task itself."""
 
-PARTLY_DONE = re.compile(
+PARTLY_DONE = compile_both(
     r"\b(?:complete[d]?|done|finished|implemented|shipped|erledigt|umgesetzt|abgeschlossen|terminée?s?"
     r"|completad[oa]s?|hech[oa]s?|concluíd[oa]s?|выполнен\w*|реализован\w*|завершен\w*|готов\w*"
     r"|виконан\w*|завершен\w*|ukończon\w+|wykonan\w+|voltooid|afgerond)\b|已实现|已完成|完了|완료",
@@ -334,7 +339,7 @@ PARTS_DONE = re.compile(
 )
 """A sentence that says that parts of the work are done."""
 
-ALL_DONE = re.compile(
+ALL_DONE = compile_both(
     r"[\W_]*(?:all (?:of the |the )?(?:tasks|items|phases|steps|work|stories)"
     r" (?:is |are |have been )?(?:now )?(?:complete|completed|done|finished|implemented)"
     r"|(?:execution|implementation|project|plan) (?:is )?(?:complete|completed|finished)"
@@ -348,7 +353,7 @@ ALL_DONE = re.compile(
 )
 """Whole lines that say that everything is done."""
 
-OUT_OF_SCOPE = re.compile(
+OUT_OF_SCOPE = compile_both(
     r"(?:explicitly )?deferred\b.*|stretch goals?|ice ?box|parking lot|someday.*|wish ?list"
     r"|(?:explicitly )?(?:out of scope|not in scope|non goals|won't do|wont do)\b.*"
     r"|what (?:not to do|we (?:won't|will not|are not) do(?:ing)?)\b.*|(?:do not|don't) do\b.*"
@@ -362,9 +367,9 @@ OUT_OF_SCOPE = re.compile(
 )
 """Whole headings of what is not to be done: no tasks, and optional ones with a box."""
 
-MAYBE = re.compile(
-    r"[(\u2013\u2014:-]\s*(?:maybe|perhaps|vielleicht|peut-être|quizás|talvez|возможно|можливо|może"
-    r"|misschien|forse|mungkin|belki|có thể|也许|可能|かも|아마)\W*\Z",
+MAYBE = compile_both(
+    r"[(\u2013\u2014:-]\s*(?:stretch goals?|maybe|perhaps|vielleicht|peut-être|quizás|talvez"
+    r"|возможно|можливо|може|misschien|forse|mungkin|belki|có thể|也许|可能|かも|아마)\W*\Z",
     re.IGNORECASE,
 )
 """Ends of headings of what is optional."""
@@ -393,13 +398,14 @@ LATER = {
 }
 """Names of optional sections in other languages than English, by the English one."""
 
-PRESENT = re.compile(
-    r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status|situation)"
+PRESENT = compile_both(
+    r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status|situation|progress)"
+    r"|(?:当前|目前|當前)(?:进度|進度|进展|進展)|現在の進捗|현재 진행 상황"
     r"|what (?:already (?:exists|works)|exists)|what we (?:already )?have"
 )
 """Whole headings that describe what is there: prose, too."""
 
-ANALYSES = re.compile(
+ANALYSES = compile_both(
     r"(?:current|existing|present|as is) (?:\w+ ){0,2}(?:state|situation|implementation)"
     r"(?: (?:analysis|assessment|overview|summary|review|audit))?"
     r"|(?:current )?(?:codebase|code|gap|state|status|situation) (?:analysis|assessment|audit)"
@@ -433,7 +439,7 @@ _ARTEFACTS = (
     r"|implementations?|infrastructure|modules?|endpoints?|apis?|tests?|services?|systems?|assets"
     r"|resources|work|setup|structure|architecture)"
 )
-EXISTING = re.compile(
+EXISTING = compile_both(
     rf"(?:finished|completed|existing|implemented|available|(?:already|what is) [\w-]+){_ARTEFACTS}"
     r"|(?:已完成|已实现|已有|现有|既有)的?\w{0,10}(?:脚本|代码|功能|组件|模块|文件|工具|接口|实现|系统|资源|工作)"
     r"|(?:既存|実装済み|完了した)の?\w{0,10}(?:スクリプト|コード|機能|モジュール|ファイル|実装)"
@@ -463,7 +469,7 @@ DESIGN_LAST_WORDS = (
 )
 """The same of headings that are no tasks themselves; what is numbered below describes a design."""
 
-RULES = re.compile(
+RULES = compile_both(
     r"\b(?:principles|rules|strategy|protocol|workflow|philosophy|policy|policies|r[eè]gles|regeln"
     r"|spelregels|reglas|regras|правила|zasady)\b|原则|规则|規則|ルール|규칙|원칙",
     re.IGNORECASE,
@@ -493,7 +499,7 @@ TASKS_LAST_WORDS = (
 )
 """The last words of headings that hold tasks, such as ``Immediate next sprint backlog``."""
 
-STEPS = re.compile(
+STEPS = compile_both(
     r"\W*(?:(?:phase|milestone|sprint|step|stage|batch|track|workstream|wave|phasen?|meilenstein"
     r"|schritt|étape|jalon|fase|hito|paso|etapa|marco|passo|этап|фаза|шаг|спринт|веха|faza|etap|krok"
     r"|етап|крок|віха|aşama|adım"  # noqa: RUF001
@@ -521,6 +527,7 @@ STEP_SECTIONS = EXECUTION | _names(
     "implementation phases|implementation plan|implementation roadmap|implementation sequence",
     "implementation stages|implementation steps|migration plan|migration steps|order of work",
     "phases|roadmap|project roadmap|product roadmap|development roadmap|stages|steps",
+    "build path|implementation path|development path|migration path|path forward",
     "work plan|changes|key changes|proposed implementation|changes needed|changes required|fixes",
     "fixes needed|fixes required|planned changes|planned fixes|proposed changes|proposed fixes",
     "modifications|modifications needed|modifications required|planned modifications",
@@ -559,7 +566,7 @@ FIX_PLANS = _names(
 """Titles whose numbered chapters are tasks in a plan without boxes."""
 
 _NUMBER = r"[ ]?[#\u2116]?[0-9]+(?:[.-][0-9]+)*[a-z]?\b"
-TASK_NAME = re.compile(
+TASK_NAME = compile_both(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
     rf"(?:(?:sub-?)?(?:task|story|ticket|aufgabe|tâche|tarea|tarefa|задача|zadanie|taak|attività|tugas"
     rf"|görev|nhiệm vụ|завдання)(?:-?{_NUMBER}|[ ][a-z]{{2,10}}-[0-9]{{1,5}}\b)"
@@ -568,7 +575,7 @@ TASK_NAME = re.compile(
 )
 """Beginnings of headings that are named like tasks: ``Task 1: …``, ``T001: …``."""
 
-STEP_NAME = re.compile(
+STEP_NAME = compile_both(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
     r"(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|fix|patch|change|batch"
     rf"|track|workstream|schritt|étape|paso|etapa|passo|fase|этап|фаза|шаг|спринт|faza|etap|krok|stap"
@@ -584,13 +591,19 @@ STEP_NAME = re.compile(
 )
 """Those that hold tasks elsewhere, but are tasks themselves where nothing else is one."""
 
-DECISIONS = re.compile(
+DECISIONS = compile_both(
     r"\W*(?:\w+ )?(?:decision|option|question|alternative|approach|scenario|assumption|principle"
     r"|adr|rfc|决策|问题|方案|entscheidung|décision|decisión|решение)s?"
     r"(?:[ #-]{0,2}[0-9]|[ ][A-E](?=\s*(?:[:(\u2013\u2014]|-\s|\Z)))",
     re.IGNORECASE,
 )
 """Beginnings of headings that are no work, whatever state they have: ``Decision 1: … ✅``."""
+
+STATUS_LABELS = (
+    "status|状态|狀態|状態|ステータス|상태|statut|état|estado|situação|статус|состояние"
+    "|toestand|trạng thái|stato|durum|stan|стан"
+)
+"""Labels of the state of a task, as a pattern, in lower case."""
 
 STEP_LABEL = re.compile(
     r"\W*(?:Phase|PHASE|Milestone|Track|Workstream|Stage|Sprint|Wave|Batch|Fase|Etapa|Étape) "
@@ -600,16 +613,17 @@ STEP_LABEL = re.compile(
 """The same with a label for a number, as it is written: ``Phase A: …``, ``Phase PWA: …``."""
 
 COUNTED = re.compile(
-    r"\W*(?=[^\W\d_]{2,20}[ #-]{0,2}[0-9])"
+    r"\W*(?=[^\W\d_]{1,20}[ #-]{0,2}[0-9])"
     r"(?!(?:option|question|risk|decision|scenario|example|alternative|appendix|rule|principle"
     r"|figure|finding|requirement|assumption|note|table|chapter|section|lesson|tip|faq|version"
     r"|python|node|layer|level|case|type|class|year|adr|rfc|approach|tenet|pillar|insight|fact)s?\b)"
-    r"([^\W\d_]{2,20})[ #-]{0,2}(?:[0-9]{1,3}|0[0-9]{3})[a-z]?(?=\s*(?:[:.)—–·]|-\s))",  # noqa: RUF001
+    r"([^\W\d_]{2,20}|(?-i:[A-CEFI-PS-Z])(?=[0-9]))[ #-]{0,2}(?:[0-9]{1,3}|0[0-9]{3})[a-z]?"
+    r"(?=\s*(?:[:.)—–·]|-\s))",  # noqa: RUF001
     re.IGNORECASE,
 )
-"""Beginnings of headings that count what is to be done: ``Commit 01: …``."""
+"""Beginnings of headings that count what is to be done: ``Commit 01: …``, ``A1. …``."""
 
-UNIT_NAME = re.compile(
+UNIT_NAME = compile_both(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
     r"(?:(?:hot)?fix|patch|change|bug|issue|defect|problem|correction|improvement|item|action|commit"
     r"|refactoring|cleanup|korrektur|fehler|änderung|verbesserung|correctif|correction|amélioration"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ralph_ls.core.plan.parse.chinese import in_traditional
 from ralph_ls.protocol.task_words import TaskState
 
 _DONE, _BEGUN, _TODO = TaskState.DONE, TaskState.IN_PROGRESS, TaskState.TODO
@@ -283,7 +284,8 @@ PIECE = re.compile(r"[^\x00-\u2e7f]|(?:(?![^\x00-\u2e7f])[^\W_])+")
 
 
 def _first_pieces(*names: str) -> frozenset[str]:
-    return frozenset(PIECE.findall(name)[0] for each in names for name in each.split("|"))
+    pieces = {PIECE.findall(name)[0] for each in names for name in each.split("|")}
+    return frozenset(pieces.union(map(in_traditional, pieces)))
 
 
 FIRST_PIECES = _first_pieces(

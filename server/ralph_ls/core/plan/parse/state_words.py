@@ -15,6 +15,7 @@ from functools import cache
 from typing import NamedTuple
 from unicodedata import category
 
+from ralph_ls.core.plan.parse.chinese import compile_both, in_traditional
 from ralph_ls.core.plan.parse.state_tables import (
     ADVERBS,
     BOX_MARKS,
@@ -214,9 +215,8 @@ def _is_only_words(text: str) -> bool:
         first = _LETTER.search(text)
         return found.name not in LOOSE_WORDS or first is None or not first[0].islower()
     state = _STATE_OF_WORD[found.name]
-    return is_tail(folded, found.end, state) and not (
-        state is TaskState.BLOCKED and " by " in folded
-    )
+    names_blocker = state is TaskState.BLOCKED and " by " in folded
+    return is_tail(folded, found.end, state) and not names_blocker
 
 
 def is_tail(folded: str, at: int, state: TaskState | None = None) -> bool:
@@ -287,7 +287,8 @@ _ROWS = [
     (name, language, state)
     for language, states in STATE_WORDS.items()
     for state, names in states.items()
-    for name in names.split("|")
+    for word in names.split("|")
+    for name in {word: 0, in_traditional(word): 0}
 ]
 _STATE_OF_WORD = {name: state for name, _, state in reversed(_ROWS)}
 _LANGUAGE_OF_WORD = {name: language for name, language, _ in reversed(_ROWS)}
@@ -361,7 +362,7 @@ _BOLD_THEN_SIGN = re.compile(rf"(\*\*[^*]+\*\*)[\s:\u2013\u2014-]*{_SIGN.pattern
 _BOLD_THEN_WORD = re.compile(r"(\*\*[^*]+\*\*)\s*[*_]{0,3}\(([^(),;:\u2013\u2014]{2,30})[,;:)]")
 _OPENING = re.compile(r"[*_]{0,3}([^\s*_:：][^:：]{1,24})[:：]\s*(?=\S)")  # noqa: RUF001
 _IN_BRACKETS = re.compile(r"\[[^\[\]]+\]|\([^()]+\)")
-_DONE_BEHIND = re.compile(r"[^未没部分]已(?:完成|实现|修复|解决|上线|实施|关闭)\Z")
+_DONE_BEHIND = compile_both(r"[^未没部分]已(?:完成|实现|修复|解决|上线|实施|关闭)\Z")
 _PARTS = re.compile(r"[,;，、]")  # noqa: RUF001
 _LONGEST_PART = 16
 _STAGE = re.compile(

@@ -47,7 +47,6 @@ from ralph_ls.core.plan.parse.non_list_items import (
     has_state,
     has_tag,
     opens_with_tag,
-    without_half_bold,
 )
 from ralph_ls.core.plan.parse.section_words import WORK
 from ralph_ls.core.plan.parse.state_tables import BOX_MARKS
@@ -66,6 +65,7 @@ from ralph_ls.core.plan.parse.titles import (
     is_optional_title,
     is_placeholder,
     read_title,
+    without_half_bold,
 )
 from ralph_ls.protocol.task_words import Priority, TaskState
 

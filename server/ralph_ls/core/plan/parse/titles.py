@@ -9,6 +9,7 @@ import hashlib
 import re
 from typing import NamedTuple
 
+from ralph_ls.core.plan.parse.chinese import in_both_scripts
 from ralph_ls.protocol.task_words import SETTLED_STATES, Priority
 
 
@@ -104,6 +105,18 @@ def is_title_id(task_id: str, title: str) -> bool:
 def is_optional_title(text: str) -> bool:
     """Whether a title begins or ends with ``(optional)``."""
     return ("(" in text or "\uff08" in text) and _OPTIONAL.search(text) is not None
+
+
+def title_number(title: str) -> str | None:
+    """The number that a title begins with: ``2.1``."""
+    found = _NUMBER.match(title) if title[:1].isdecimal() else None
+    return None if found is None else found[1]
+
+
+def is_part_by_number(whole: str, part: str) -> bool:
+    """Whether the numbers of two titles say that one is a part of the other: ``2.``, ``2.1``."""
+    number, inner = title_number(whole), title_number(part)
+    return number is not None and inner is not None and inner.rpartition(".")[0] == number
 
 
 def is_no_task(text: str) -> bool:
@@ -208,6 +221,7 @@ _EXPLICIT_ID = re.compile(
     rf"|\*\*({_ID}|{_NUMBERED}):(?=\s)|\[({_NUMBERED})\](?=\s))\s*(?:[-\u2013\u2014]\s+)?"
 )
 _ONLY_ID = re.compile(rf"{_ID}|{_NUMBERED}")
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)*)[.):]?\s")
 _NUMBER_STRUCK = re.compile(r"((?:\*\*)?[0-9]+(?:\.[0-9]+)*[.)]?(?:\*\*)?)\s*~~")
 _STRUCK_THEN = " .-\u2013\u2014:✅✓✔☑\ufe0f"
 _AFTER_STATE = re.compile(r"\s[\u2013\u2014-]|[:.,;(\u2013\u2014]")
@@ -253,7 +267,7 @@ _NO_WORK = re.compile(
     rf"|(?:there (?:is|are) )?(?:currently )?no {_ADJECTIVES}"
     rf"(?:tasks?|todos?|to-dos?|items?|action items?|fixes|work|entries|stories|steps){_NOW}"
 )
-OPTIONAL_WORDS = (
+OPTIONAL_WORDS = in_both_scripts(
     r"optional|可选|选做|任意|선택|optionnel|facultatif|opcional|опционально|необязательно"
     r"|необов'язково|opcjonalne|opcjonalnie|optioneel|facoltativo|opzionale|opsional"
     r"|isteğe bağlı|tùy chọn"  # noqa: RUF001
@@ -355,6 +369,14 @@ def _strip_strike(text: str) -> tuple[str, bool]:
     if not is_remark and not is_done:
         return text, False
     return struck if number is None else f"{number[1].replace('**', '')} {struck}", True
+
+
+def without_half_bold(text: str) -> str:
+    """A text that was cut, without a mark for bold that has lost the other one."""
+    bare = text.rstrip()
+    if bare.count("**") % 2 == 0:
+        return text
+    return bare[:-2].rstrip() if bare.endswith("**") else bare.replace("**", "", 1)
 
 
 def _unwrap_bold(text: str) -> str:

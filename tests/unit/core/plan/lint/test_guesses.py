@@ -147,7 +147,7 @@ def guesses_in(text: str) -> list[LintRemark]:
             "# P\n## Steps\n### Phase 1\n#### 1.1 a\n#### 1.2 b\n## Checklist\n- [x] c\n",
             3,
             "2 headings look like tasks and are not read (1.1 a, 1.2 b); add a box to each, as in: "
-            "### [ ] …",
+            "#### [ ] …",
             id="parts-of-phases-beside-boxes",
         ),
         pytest.param(
@@ -245,11 +245,24 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="a-ticked-box-below-open",
         ),
         pytest.param(
-            "- [ ] 1. a\n- [x] 1.1 b\n- [ ] 2. c\n  - [x] 2.1 d\n- [ ] e\n  - [x] f\n",
+            "- [ ] 1. a\n- [x] 1.1 b\n- [ ] 2. c\n  - Detail\n  - [x] 2.1 d\n- [ ] e\n  - [x] f\n",
             0,
             "2 open tasks have only parts that are done (1. a, 2. c); tick them, or add what is "
             "missing",
             id="parts-are-done",
+        ),
+        pytest.param(
+            "- [ ] 1. a\n  - [x] 1.1 b\n- [~] 2. c\n  - [x] 2.1 d\n  - [ ]* 2.2 e\n",
+            0,
+            "2 open tasks aren't ticked, and counted as done, as all parts are (1. a, 2. c); tick "
+            "them",
+            id="done-by-parts",
+        ),
+        pytest.param(
+            "- [ ] 1. a\n  - [x] 1.1 b\n- [ ] 2. c\n  - [ ] 2.1 d\n",
+            0,
+            "1 open task isn't ticked, and counted as done, as all parts are (1. a); tick it",
+            id="one-done-by-parts",
         ),
         pytest.param(
             "- [ ] 1. a\n- [x] 1.1 b\n- [ ] 1.2 c\n- [ ] 2. d\n- [x] 2.1 e\n",
@@ -273,7 +286,7 @@ def guesses_in(text: str) -> list[LintRemark]:
             "# P\n\n## 1. a\n\ntext\n\n## 2. b\n\ntext\n\n## 3. Summary\n",
             2,
             "2 headings look like tasks and are not read (1. a, 2. b); add a box to each, as in: "
-            "### [ ] …",
+            "## [ ] …",
             id="numbered-chapters-and-nothing-else",
         ),
         pytest.param(

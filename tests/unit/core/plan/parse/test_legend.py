@@ -13,6 +13,9 @@ from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
 from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import shown
 
+CIRCLES_ARE_NONE = dict.fromkeys("🟢🟡🔴🔵🟠⚪", " ")
+"""Circles that say how grave something is are no states."""
+
 
 def meanings(text: str) -> dict[str, str]:
     return {chr(sign): to for sign, to in (find_legend(text) or {}).items()}
@@ -32,7 +35,11 @@ def meanings(text: str) -> dict[str, str]:
         pytest.param("Key: 🔴 blocked, 🔵 done\n", {"🔴": "⛔", "🔵": "✅"}, id="key"),
         pytest.param("图例:⏳ 未开始\n", {"⏳": "⬜"}, id="chinese"),
         pytest.param("Legend: ✅ to do\n", {}, id="done-stays-done"),
-        pytest.param("Legend: 🔴 High · 🟡 Medium\n", {}, id="priorities"),
+        pytest.param("Legend: 🔴 High · 🟡 Medium\n", CIRCLES_ARE_NONE, id="priorities"),
+        pytest.param("### 🔴 Critical\n### 🟢 Low: x\n", CIRCLES_ARE_NONE, id="severities"),
+        pytest.param("## 🔴 高\n## 🟡 中\n", CIRCLES_ARE_NONE, id="severities-in-chinese"),
+        pytest.param("🔴 High, 🟡 Medium, 🟢 Done\n", {}, id="severities-and-states"),
+        pytest.param("## 🔴 High\n- 🟡 Mediums\n", {}, id="one-severity"),
         pytest.param("Legend: 🟡 = planned\n\n🟡 = blocked\n", {}, id="two-meanings"),
         pytest.param("Legend\n\nWords about it.\n\n- 🟡 Planned work\n", {}, id="words-between"),
         pytest.param("| a | ⏳ Pending |\n| b | ⏳ |\n", {"⏳": "⬜"}, id="use"),

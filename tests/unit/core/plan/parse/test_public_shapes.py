@@ -52,6 +52,40 @@ QUEUE = (
             id="a-legend-with-boxes",
         ),
         pytest.param(
+            ("# TODO", "## 本阶段已完成", "- a", "## Just completed", "- b", "## 下一步", "- c",
+             "## 當前進度", "**狀態**: 進行中", "## Status: ready for the roof ✅",
+             "## Roof status: ✅ FINE", "## Fix status: wrong colour"),
+            ["done a", "done b", "todo c"],
+            id="what-is-done-and-where-things-stand",
+        ),
+        pytest.param(
+            ("# Roof", "## 1. ❌ It leaks", "## 2. ❌ It creaks", "## 3. ⚠️ It is grey",
+             "## Phase 1", "- [ ] Saw"),
+            ["todo Saw"],
+            id="problems-with-a-cross",
+        ),
+        pytest.param(
+            ("# Repairs", "> 🔴 CRITICAL · 🟠 HIGH · 🟢 LOW", "## Roof", "### 🔴 A1. Leak", "x",
+             "### 🟢 A2. Moss", "### 🟠 A3. Gutter"),
+            ["todo A1. Leak", "todo A2. Moss", "todo A3. Gutter"],
+            id="circles-for-how-grave-it-is",
+        ),
+        pytest.param(
+            ("# Roof", "## 3. Principios", "### P1 — Dry", "- No leak", "### P6 — Warm", "- Wool"),
+            [],
+            id="principles-with-numbers",
+        ),
+        pytest.param(
+            ("# Roof", "## Recommended build path", "1. Saw", "2. Nail"),
+            ["todo Saw", "todo Nail"],
+            id="a-build-path",
+        ),
+        pytest.param(
+            ("## 任務", "- [ ] a", "## 驗證檢查清單", "- [ ] b", "## 實施說明", "- c"),
+            ["todo a", "todo b"],
+            id="traditional-chinese",
+        ),
+        pytest.param(
             ("## Overview", "| Sign | Meaning |", "|---|---|", "| [ ] | open |",
              "## Plan", "- [ ] a"),
             ["todo a"],
@@ -295,7 +329,7 @@ def test_what_is_guessed_is_reported() -> None:
         pytest.param(
             ("## Teil eins", "### 1.1. Deckel ✅", "x", "### 1.2. Tülle", "x", "### Wozu", "x",
              "## 2. Teil", "y"),
-            [(GuessCause.UNREAD_HEADINGS, (3,))],
+            [(GuessCause.HEADINGS, (1,)), (GuessCause.UNREAD_HEADINGS, (3,))],
             id="a-number-beside-a-finished-number",
         ),
         pytest.param(
