@@ -265,3 +265,30 @@ def ends_block(block: OpenBlock, line: MarkdownLine) -> bool:
 
 _LAST_HEADING_LEVEL = 6
 _LONGEST_FENCE_SHOWN = 20
+
+
+def without_wrapping(text: str) -> str:
+    """A text that is one fenced block of Markdown as a whole, with blanks for its fences.
+
+    Models like to answer so. Every place is as before; any other text is returned itself.
+    """
+    opening = _WRAPPING.match(text)
+    if opening is None:
+        return text
+    fences = [found for found in _FENCE_LINE.finditer(text) if found[1][0] == opening[1][0]]
+    closing = fences[-1]
+    is_closed = not closing[2] and len(closing[1]) >= len(opening[1])
+    if not is_closed or len(fences) % 2 or text[closing.end() :].strip():
+        return text
+    within = text[opening.end() : closing.start()]
+    return f"{_blank(opening[0])}{within}{_blank(closing[0])}{text[closing.end() :]}"
+
+
+def _blank(line: str) -> str:
+    return re.sub(r"[^\r\n]", " ", line)
+
+
+_WRAPPING = re.compile(
+    r"\s*?^(`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*(?=[\r\n])", re.IGNORECASE | re.MULTILINE
+)
+_FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^\r\n]*?)[ \t]*(?=[\r\n]|\Z)", re.MULTILINE)

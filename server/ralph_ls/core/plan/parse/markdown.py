@@ -47,7 +47,7 @@ from ralph_ls.core.plan.parse.headings import (
     with_parents,
 )
 from ralph_ls.core.plan.parse.legend import find_legend
-from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
+from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of, without_wrapping
 from ralph_ls.core.plan.parse.scanner import begins_block
 from ralph_ls.core.plan.parse.section_words import COUNTED, NUMBERED
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext, is_in_step
@@ -163,9 +163,9 @@ def parse_markdown(
     names = tuple(optional_sections)
     blocks: list[PlanBlock] = []
     sections: OpenSections = (open_document(find_legend(text)),)
-    position = 0
+    position, shown = 0, without_wrapping(text)
     while position < len(text):
-        block = read_block(text, position, len(text), sections, names)
+        block = read_block(shown, position, len(text), sections, names)
         blocks.append(block)
         position += len(block.text)
         sections = block.leave
@@ -187,7 +187,7 @@ def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> Pars
     end = min(max(change[1], start), len(source.text))
     text = source.text[:start] + change[2] + source.text[end:]
     readings, names = source.readings, source.optional_sections
-    if not readings or find_legend(text) != readings[0].block.enter[0].signs:
+    if not readings or not _is_read_by_blocks(text, source):
         return parse_markdown(text, optional_sections=names, dialect=source.dialect)
     begins = [0, *accumulate(source.lengths)]
     first = max(bisect_right(begins, max(start - 1, 0), hi=len(readings)) - 1, 0)
@@ -210,6 +210,13 @@ def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> Pars
             sections = block.leave
         last += 1
     return _replace(source, text, fresh, first, last)
+
+
+def _is_read_by_blocks(text: str, source: _Source) -> bool:
+    """Whether a change of a plan, which has blocks, changes no more than these."""
+    if any(without_wrapping(one) is not one for one in (source.text, text)):
+        return False
+    return find_legend(text) == source.readings[0].block.enter[0].signs
 
 
 def _may_continue(text: str, position: int) -> bool:

@@ -191,7 +191,7 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="ticked-boxes-in-a-quote",
         ),
         pytest.param(
-            "```markdown\n# Roof\n- [ ] Beam\n```\n",
+            "```markdown\n# Roof\n- [ ] Beam\n```\nThe end.\n",
             2,
             "1 open box is in a code block, so not read; if tasks are meant, remove its fences, or "
             "close the block above with longer ones, since a fence in it has ended it",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.edit.task_edits import untick_task
+from ralph_ls.core.plan.edit.task_edits import tick_task, untick_task
 from ralph_ls.core.plan.lint.checks import check_markdown
 from ralph_ls.core.plan.model import GuessCause
 from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
@@ -210,3 +210,34 @@ def test_a_status_below_a_rule_is_not_that_of_the_last_heading() -> None:
     lines = ("# Roof", "## Tasks", "- [x] Saw", "## Start", "Read.", "", "---", "", "Status: ready")
     assert plan_of(*lines).tasks[-1].title == "Saw"
     assert shown("## Task 1: a", "- b", "  ---", "", "Status: done") == ["done Task 1: a"]
+
+
+WRAPPED = "\n```markdown\r\n# T\r\n- [ ] a\n```bash\nx\n```\n- [ ] b\n```\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        pytest.param(WRAPPED, ["a", "b"], id="with-a-fence-in-it"),
+        pytest.param("~~~~md\n- [ ] a\n~~~~", ["a"], id="other-fences"),
+        pytest.param("```markdown\n- [ ] a\n```\n- [ ] b\n", ["b"], id="not-the-whole-text"),
+        pytest.param("```markdown\n- [ ] a\n", [], id="not-closed"),
+        pytest.param("```sh\n- [ ] a\n```\n", [], id="of-code"),
+        pytest.param("a\n\n```md\n- [ ] a\n```\n", [], id="behind-text"),
+    ],
+)
+def test_a_whole_text_in_a_fence_of_markdown_is_read(text: str, titles: list[str]) -> None:
+    assert [task.title for task in parse_markdown(text).plan.tasks] == titles
+
+
+def test_a_text_in_a_fence_is_edited_in_place_and_followed_over_keys() -> None:
+    parsed = parse_markdown(WRAPPED)
+    ticked = tick_task(WRAPPED, parsed.plan.tasks[1].id)
+    assert ticked == WRAPPED.replace("[ ] b", "[x] b")
+    opening = WRAPPED.index("```")
+    for change in ((opening, opening + 11, ""), (len(WRAPPED), len(WRAPPED), "- [ ] c\n")):
+        text = WRAPPED[: change[0]] + change[2] + WRAPPED[change[1] :]
+        again = reparse_markdown(parsed, change)
+        assert again.plan.tasks == parse_markdown(text).plan.tasks
+        back = (change[0], change[0] + len(change[2]), WRAPPED[change[0] : change[1]])
+        assert reparse_markdown(again, back).plan.tasks == parsed.plan.tasks
