@@ -40,7 +40,7 @@ from ralph_ls.core.plan.formats.dispatch import (
 from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
 from ralph_ls.core.plan.formats.gsd.operations import open_but_executed
 from ralph_ls.core.plan.formats.plan_format import PlanStorage
-from ralph_ls.core.plan.formats.registry import format_of, format_of_file
+from ralph_ls.core.plan.formats.registry import format_of, format_of_file, format_of_text
 from ralph_ls.core.plan.formats.stories.story_file import ParsedStories
 from ralph_ls.core.plan.formats.stories.tasks import choose_story, waits_for
 from ralph_ls.core.plan.lint.checks import plan_problems
@@ -51,6 +51,7 @@ from ralph_ls.core.plan.queries import count_tasks, next_task
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.suggestions import unknown
+from ralph_ls.core.views.document.page import headings_of_tasks
 from ralph_ls.core.views.model.words import one_line
 from ralph_ls.engine.agent.description import mapping_of
 from ralph_ls.engine.agent.selection import adapter_of
@@ -145,7 +146,10 @@ def show_plan(
         broken = "" if parsed.plan.tasks else _why_broken(text, place.kind)
         summary = _summary(parsed, text, place.kind, config)
         print_text(f"{_shown(place)} is not read: {broken}" if broken else summary)
-        _show_plan(parsed, _waiting(parsed, text, place.kind))
+        groups: Mapping[str, tuple[int, str]] = {}
+        if format_of_text(place.kind, text).is_markdown:
+            groups = headings_of_tasks(text, parsed.plan.tasks)
+        _show_plan(parsed, _waiting(parsed, text, place.kind), groups)
 
 
 def read_output(
@@ -422,13 +426,18 @@ def _name_of(task: Task) -> str:
     return display_title(task.title) if is_title_id(task.id, task.title) else task.id
 
 
-def _show_plan(parsed: ParsedPlan, waiting: Mapping[str, tuple[str, ...]]) -> None:
-    section, is_optional, tasks = "", False, parsed.plan.by_id()
+def _show_plan(
+    parsed: ParsedPlan,
+    waiting: Mapping[str, tuple[str, ...]],
+    groups: Mapping[str, tuple[int, str]],
+) -> None:
+    group, is_optional, tasks = (-1, ""), False, parsed.plan.by_id()
     for task in parsed.plan.tasks:
+        own = groups.get(task.id, (-1, task.section))
         # A subtask is shown below its task, whatever section the format names for it.
-        if task.depth == 0 and task.section != section:
-            section, is_optional = task.section, task.optional
-            print_text(f"{section or 'No section'}{'  (optional)' if is_optional else ''}")
+        if task.depth == 0 and own != group:
+            group, is_optional = own, task.optional
+            print_text(f"{own[1] or 'No section'}{'  (optional)' if is_optional else ''}")
         indent = "  " * (task.depth + 1)
         optional = "  (optional)" if task.optional and not is_optional else ""
         blocked = f"  (blocked by: {task.blocked_by})" if task.blocked_by else ""

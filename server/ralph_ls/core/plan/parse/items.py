@@ -198,7 +198,7 @@ def note_field(owner: PlanItemDraft, found: ItemField) -> None:
     """Record a field in a line inside an item; the first of a kind counts."""
     if found.name == "blocked by":
         owner.blocked_by = owner.blocked_by or found.value or None
-    elif found.name == "needs":
+    elif found.name in _NEEDS:
         owner.needs = owner.needs or found.value or None
     elif found.name == "severity":
         owner.severity = owner.severity or found.value.lower() or None
@@ -273,7 +273,7 @@ CRITERIA_LABELS = in_both_scripts(
 """Labels below which the criteria of a task are, as a pattern, in lower case."""
 _FIELD = re.compile(
     rf"[*_]{{0,3}}(?:(?P<label>{CRITERIA_LABELS})|(?P<status>{STATUS_LABELS})"
-    r"|(?P<name>blocked by|needs|severity))"
+    r"|(?P<name>blocked by|needs|waiting (?:on|for)|severity))"
     r"(?:[ \t]?[(（][^()（）]{1,20}[)）])?"  # noqa: RUF001
     r"[*_]{0,3}[ \t]*(?(name):|[:：])[*_]{0,3}(?P<value>.*)",  # noqa: RUF001
     re.IGNORECASE | re.DOTALL,
@@ -335,7 +335,8 @@ _PARTLY = re.compile(
     r"|[0-9]+ ?/ ?[0-9]+|[0-9]+ of)(?!\w)",
     re.IGNORECASE,
 )
-_REASONS = frozenset({"blocked by", "needs"})
+_NEEDS = frozenset({"needs", "waiting on", "waiting for"})
+_REASONS = _NEEDS | {"blocked by"}
 _LABELS = frozenset({CRITERIA_FIELD})
 _LONGEST_LABEL = 40
 

@@ -134,7 +134,7 @@ _ITEM = re.compile(
     rf"{_MARKER} \[([ xX])\] [ \t]*+([^\r\n]*+)\r?\n?"
     rf"((?:[ \t]+[^ \t\r\n][^\n]*+\n?)*+)(?:[ \t]*\r?\n)*+"
 )
-_FIELDS = f"acceptance|done|blocked|needs|severity|{STATUS_LABELS}|{CRITERIA_LABELS}"
+_FIELDS = f"acceptance|done|blocked|needs|waiting|severity|{STATUS_LABELS}|{CRITERIA_LABELS}"
 _WORDS = rf"[*_]{{0,3}}{_any_of(_FIELDS)}"
 _SIMPLE_LINE = re.compile(
     # An item with a box and any text, else an item or more text that begins with a letter.

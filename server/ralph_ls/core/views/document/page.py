@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -118,12 +119,36 @@ def read_outline(text: str, task_lines: Collection[int]) -> Outline:
     )
 
 
+def headings_of_tasks(text: str, tasks: Sequence[Task]) -> Mapping[str, tuple[int, str]]:
+    """The line and the title of the heading of each task by its id; of those that have one.
+
+    A title that several headings have comes behind that of the heading around: ``Phase 1 > Tasks``.
+    """
+    headings = read_outline(text, [task.line for task in tasks]).headings
+    repeated = Counter(heading.title for heading in headings)
+    found: dict[str, tuple[int, str]] = {}
+    path: list[Heading] = []
+    coming = iter(headings)
+    following = next(coming, None)
+    for task in tasks:
+        while following is not None and following.line < task.line:
+            path = [one for one in path if one.level < following.level] + [following]
+            following = next(coming, None)
+        own = next((n for n, one in enumerate(path) if one.title == task.section), None)
+        if own is not None:
+            is_clear = own == 0 or path[own - 1].level == 1 or repeated[task.section] < _SEVERAL
+            title = task.section if is_clear else f"{path[own - 1].title} > {task.section}"
+            found[task.id] = (path[own].line, title)
+    return found
+
+
 def flat_outline(text: str) -> Outline:
     """Outline of a text that is not Markdown: neither headings nor fences."""
     lines = tuple(line for _, line in lines_of(text))
     return Outline(lines=lines, headings=(), blocks=(), front_matter=FrontMatter())
 
 
+_SEVERAL = 2
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?\Z", re.DOTALL)
 _ITEM_FIRST = frozenset("-*+0123456789")
 _MARKS = str.maketrans("", "", "*`~")

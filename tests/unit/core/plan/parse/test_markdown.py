@@ -275,6 +275,8 @@ def test_criteria_without_a_task_are_no_tasks_either() -> None:
         pytest.param(("- [ ] a [BLOCKED by no key]",), "no key", id="tag-by"),
         pytest.param(("- [ ] [BLOCKED: old] a", "  - Blocked by: new"), "new", id="line-over-tag"),
         pytest.param(("- [!] a", "  - Needs: a key"), "a key", id="needs"),
+        pytest.param(("- [!] a", "  - **Waiting on**: Ada"), "Ada", id="waiting-on"),
+        pytest.param(("- [!] a", "  Waiting for: Ada"), "Ada", id="waiting-for"),
         pytest.param(("- [!] a", "  - Blocked by:", "  - Needs:"), None, id="empty"),
         pytest.param(("- [ ] a", "  - Needs: a key"), None, id="needs-of-an-open-task"),
         pytest.param(("- [ ] a", "  - Blocked by: US-1"), "US-1", id="as-written"),

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.views.document.page import Outline, PageBlockKind, read_outline
+from ralph_ls.core.views.document.page import (
+    Outline,
+    PageBlockKind,
+    headings_of_tasks,
+    read_outline,
+)
 from tests.unit.core.plan.plan_assertions import PLANS
 from tests.unit.core.views.sample_pages import page_texts
 
@@ -171,4 +176,24 @@ def test_any_text_has_an_outline_in_which_everything_has_its_place(text: str) ->
     assert {block.kind for block in found.blocks[1:]} <= {
         PageBlockKind.FENCE,
         PageBlockKind.COMMENT,
+    }
+
+
+def test_groups_of_tasks_are_named_by_the_heading_around_where_titles_repeat() -> None:
+    text = (
+        "- [ ] top\n# Plan\n- [ ] first\n## Phase 1\n### Tasks\n- [ ] a\n### Review\n- [ ] b\n"
+        "## Phase 2\n### Tasks\n- [ ] c\n  - [ ] d\n## Tasks\n- [ ] e\n### Last\n- [ ] f\n"
+        "# Tasks\n- [ ] g\n"
+    )
+    tasks = parse_markdown(text).plan.tasks
+    groups = headings_of_tasks(text, tasks)
+    assert {task.title: groups[task.id] for task in tasks if task.id in groups} == {
+        "first": (1, "Plan"),
+        "a": (4, "Phase 1 > Tasks"),
+        "b": (6, "Review"),
+        "c": (9, "Phase 2 > Tasks"),
+        "d": (9, "Phase 2 > Tasks"),
+        "e": (12, "Tasks"),
+        "f": (14, "Last"),
+        "g": (16, "Tasks"),
     }
