@@ -51,6 +51,27 @@ def test_all_plans_are_listed_with_their_progress(ralph: Ralph, shop: Path) -> N
     ]
 
 
+def test_groups_are_named_by_what_they_are_in_and_parts_finish_the_task_around(
+    ralph: Ralph, shop: Path
+) -> None:
+    write(
+        shop,
+        KIRO,
+        "# Plan\n## Cart\n### Tasks\n- [ ] 1. Fill\n  - [x] 1.1 Add\n"
+        "## Pay\n### Tasks\n- [ ] 2. Pay\n",
+    )
+    shown = [line.partition("  [")[0] for line in ralph(shop, "plan").out.splitlines()]
+    assert shown[:6] == [
+        "2 of 3 tasks done. Next: 2. Pay",
+        "Cart > Tasks",
+        "  ○ 1. Fill",
+        "    ✓ 1.1 Add",
+        "Pay > Tasks",
+        "  ○ 2. Pay",
+    ]
+    assert "(all parts are done)" in ralph(shop, "plan").out
+
+
 def test_without_any_plan_there_is_nothing_to_list(ralph: Ralph, shop: Path) -> None:
     assert "create one: ralph init" in ralph(shop, "plan", "--all").err
 
