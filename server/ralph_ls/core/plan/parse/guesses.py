@@ -666,7 +666,8 @@ def _unread_chapters(
     """The headings without a name that may be tasks, are none, and have none below them.
 
     Numbered ones beside numbered ones that say that they are done, or that hold tasks, except
-    chapters of the document; those beside several that are tasks, with the same exception; several
+    chapters of the document; those beside several that are tasks, with the same exception while
+    one is open; several
     that begin with an id such as ``A1``, or are in a task file without boxes; in a plan without
     open tasks those of the first level; and those directly in a section for tasks, or in one that
     may have work, which holds no other task.
@@ -678,7 +679,8 @@ def _unread_chapters(
     for line, section in free:
         is_next = section.level in finished or section.parent in beside
         is_next = is_next and _is_numbered(section)
-        is_next = is_next or (_is_part(section) and read[section.parent] >= _SEVERAL)
+        may_be_beside = _is_part(section) or (work.is_idle and section.may_be_task)
+        is_next = is_next or (may_be_beside and read[section.parent] >= _SEVERAL)
         is_top = section.level == 1 and work.is_idle
         if is_next or section in alike or is_top or work.has_chapters(section.parent):
             yield line, section

@@ -67,6 +67,11 @@ def test_numbered_chapters_are_reported_with_their_lists_where_nothing_is_read()
             id="a-heading-like-one-with-tasks",
         ),
         pytest.param(
+            ("# Kettle", "## Spout ✅", "Bent.", "## Lid ✅", "Cut.", "## The knob", "Text."),
+            [(HEADINGS, (5,))],
+            id="a-heading-beside-what-is-all-done",
+        ),
+        pytest.param(
             ("# Kettle", "## Spout", "- [x] Bend it", "## Left for the lid", "- Cut a disc"),
             [(LINES, (4,))],
             id="a-word-for-work",
