@@ -366,6 +366,8 @@ def row_item(
     if row is None:
         return None
     is_without_state = row.box is None and row.written_state is None
+    status = line.text[slice(*row.mark)].strip(" *_`")
+    is_odd = is_without_state and columns.state is not None and status not in EMPTY_CELLS
     return PlanItemDraft(
         line=line.number,
         start=line.start,
@@ -380,6 +382,7 @@ def row_item(
         kind=TaskKind.ROW,
         mark=row.mark,
         written_state=row.written_state,
+        odd_status=status if is_odd else None,
         severity=row.priority,
         is_part=columns.has_parts,
         is_planned=is_without_state and _is_planned(line.text, columns, section),

@@ -465,6 +465,7 @@ def _explains_box(item: PlanItemDraft, title: str) -> bool:
 
 def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
     is_without_state = item.kind is TaskKind.HEADING and not has_state(item)
+    is_without_state = is_without_state or item.kind is TaskKind.ROW
     if is_without_state and item.odd_status and not item.section.is_done:
         message = (
             f"the status {escape_surrogates(item.odd_status[:_TITLE_SHOWN])!r} of "

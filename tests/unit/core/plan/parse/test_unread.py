@@ -622,3 +622,11 @@ def test_paragraphs_that_are_named_like_phases_are_reported() -> None:
     )
     assert parsed.plan.tasks == ()
     assert [(one.cause, one.lines) for one in parsed.guesses] == [(GuessCause.PROSE, (2, 6))]
+
+
+def test_rows_whose_states_are_unknown_and_read_as_open_are_problems() -> None:
+    rows = ("| Saw | BUILT, works |", "| Nail | planned |", "| Oil | done |", "| Wax | - |")
+    text = "\n".join(("| Task | Status |", "|---|---|", *rows))
+    problems = parse_markdown(text).problems
+    assert [(one.code, one.line) for one in problems] == [("unknown-status", 3)]
+    assert "'BUILT, works' of 'Saw' is unknown and read as open" in problems[0].message
