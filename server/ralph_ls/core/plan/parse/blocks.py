@@ -36,6 +36,7 @@ from ralph_ls.core.plan.parse.task_rules import (
     ParsedRow,
     PlanContext,
     counts_with_box,
+    item_has_state,
     numbered_sections,
     select_tasks,
 )
@@ -70,6 +71,8 @@ class BlockTotals(NamedTuple):
     """Headings that begin with an emoji that is no state."""
     headed: int = 0
     """Blocks below a heading."""
+    stated: int = 0
+    """Lines of lists without a box that give a state."""
     inner: int = 0
     """Boxes in bullets directly below a heading that is named like a task or a step."""
     labelled: int = 0
@@ -114,6 +117,11 @@ def _is_in_bullet(item: PlanItemDraft) -> bool:
     if item.is_labelled or around is None or around.parent is not None or around.box is not None:
         return False
     return not around.is_numbered and item.section.name in UNITS
+
+
+def _is_stated_line(item: PlanItemDraft) -> bool:
+    is_line = item.kind is TaskKind.ITEM and item.box is None and item.parent is None
+    return is_line and item.section.kind not in NO_TASKS and item_has_state(item)
 
 
 def _is_numbered_part(item: PlanItemDraft) -> bool:
@@ -407,6 +415,7 @@ class PlanBlock:
                 for item in items
             ),
             stepped=len(stepped),
+            stated=sum(map(_is_stated_line, items)),
         )
         listed = [item for item in items if item.section.kind not in NO_TASKS]
         self.headings = tuple(

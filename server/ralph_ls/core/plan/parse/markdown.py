@@ -332,6 +332,9 @@ class _Known(NamedTuple):
         n_alike = sum(self.others[one] for one in (HeadingClass.REMARKED, *_STATED_STEPS))
         if self.has_box or n_alike < _PATTERN:
             stated -= {HeadingClass.REMARKED}
+        if self.others[HeadingClass.STATED] == 1 and self.totals.stated > _PATTERN:
+            # One part of many lines, whose states say more.
+            stated -= {HeadingClass.STATED}
         return stated - {HeadingClass.REMARKED_STEP} if self.has_box else stated
 
     def _named_headings(self, stated: set[HeadingClass]) -> set[HeadingClass]:

@@ -171,6 +171,11 @@ PROSE = _names(
     "резюме|вступ|структура проєкту|структура проекту|поза межами|технічні нотатки|як тестувати",
     "перевірка|рішення|технічні рішення|метрики успіху",
     "risk assessment|risks and mitigations|success metrics|metrics|timeline|files|key files",
+    "métricas de éxito|métricas de sucesso|indicateurs de succès|erfolgsmetriken|成功指标",
+    "成功指標|성공 지표",
+    "metriche di successo|метрики успеха|metryki sukcesu|succesmetrieken|metrik keberhasilan",
+    "chỉ số thành công|метрики успіху|kpis|indicadores de éxito|métricas",
+    "başarı metrikleri",  # noqa: RUF001
     "problem|the problem|problem statement|desired behavior|desired behaviour|expected behavior",
     "expected behaviour|current behavior|current behaviour|steps to reproduce|motivation|rationale",
     "disadvantages|drawbacks|alternatives|alternatives considered|considered alternatives",

@@ -247,6 +247,7 @@ def numbered_sections(items: Iterable[PlanItemDraft]) -> Iterator[HeadingSection
 
 _TASKS = SectionKind.TASKS
 _TITLE_SHOWN = 60
+_MORE_BOXES = re.compile(r"[·|;,\u2022]\s*(?:[-*]\s*)?\[[ xX~]\]\s*\w")
 _NUMBERED_TASK = re.compile(r"\W*T[0-9]{3}")
 _LONGEST_STATE = 20
 _STATUS_LIKE = re.compile(r"[^\w`<>]*[^\W\d_][^`<>]{1,38}")
@@ -483,6 +484,12 @@ def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
             "unknown and read as open; use [ ], [x], [~], [!] or [-]"
         )
         yield BlockFinding("unknown-box", item.line, message, box)
+    if item.kind is TaskKind.ITEM and _MORE_BOXES.search(item.text) is not None:
+        message = (
+            f"more than one box is in the line of {parts.title[:_TITLE_SHOWN]!r}, and only the "
+            "first counts; give each task a line"
+        )
+        yield BlockFinding("several-boxes", item.line, message)
     if not (parts.title and _is_task(item, parts)):
         message = "the item has a box but names no task, so it is none; describe it or remove it"
         yield BlockFinding("empty-task", item.line, message, box)

@@ -76,6 +76,18 @@ QUEUE = (
             id="principles-with-numbers",
         ),
         pytest.param(
+            ("# Roof", "## Parts", "- ✅ Beam", "- ⏳ Tiles", "- ❌ Gutter", "## Sizes",
+             "### Beam (✅ COMPLETE)", "- long", "### Tiles", "- square"),
+            ["done Beam", "inProgress Tiles", "todo Gutter"],
+            id="a-list-of-states-beside-one-heading",
+        ),
+        pytest.param(
+            ("# Roof", "## To do", "- [ ] Saw", "## Métricas de éxito", "- [ ] Dry", "## Later on",
+             "- [ ] Nail"),
+            ["todo Saw", "todo Dry", "todo Nail"],
+            id="metrics-in-spanish",
+        ),
+        pytest.param(
             ("# Roof", "## Recommended build path", "1. Saw", "2. Nail"),
             ["todo Saw", "todo Nail"],
             id="a-build-path",

@@ -624,6 +624,20 @@ def test_paragraphs_that_are_named_like_phases_are_reported() -> None:
     assert [(one.cause, one.lines) for one in parsed.guesses] == [(GuessCause.PROSE, (2, 6))]
 
 
+@pytest.mark.parametrize(
+    ("line", "is_found"),
+    [
+        ("- [x] Saw · [ ] Nail", True),
+        ("- [ ] Saw; [x] Nail", True),
+        ("- [ ] Saw the `[ ]` box", False),
+        ("- [ ] Saw, [see](here)", False),
+    ],
+)
+def test_more_boxes_in_a_line_are_a_problem(line: str, is_found: bool) -> None:
+    codes = [problem.code for problem in parse_markdown(line).problems]
+    assert codes == ["several-boxes"] * is_found
+
+
 def test_rows_whose_states_are_unknown_and_read_as_open_are_problems() -> None:
     rows = ("| Saw | BUILT, works |", "| Nail | planned |", "| Oil | done |", "| Wax | - |")
     text = "\n".join(("| Task | Status |", "|---|---|", *rows))
