@@ -26,6 +26,7 @@ from ralph_ls.core.plan.parse.lines import (
     find_marks,
     is_thematic_break,
     lines_of,
+    without_wrapping,
 )
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.core.plan.specs import FOLDER, INDEX, is_spec
@@ -108,8 +109,9 @@ def read_outline(text: str, task_lines: Collection[int]) -> Outline:
         scan.blocks.append(
             PageBlock(kind=PageBlockKind.FRONT_MATTER, line=0, end_line=matter.end_line)
         )
+    shown = [line for _, line in lines_of(without_wrapping(text))]
     for number in range(matter.end_line + 1, len(lines)):
-        scan.take(number, lines[number])
+        scan.take(number, shown[number])
     scan.finish(len(lines) - 1)
     return Outline(
         lines=lines,

@@ -197,3 +197,10 @@ def test_groups_of_tasks_are_named_by_the_heading_around_where_titles_repeat() -
         "f": (14, "Last"),
         "g": (16, "Tasks"),
     }
+
+
+def test_a_plan_in_a_fence_has_the_outline_of_what_is_in_it() -> None:
+    found = outline_of("```markdown", "# Plan", "- [ ] a", "```sh", "# x", "```", "## End", "```")
+    assert [(one.line, one.title) for one in found.headings] == [(1, "Plan"), (6, "End")]
+    assert [(one.line, one.end_line) for one in found.blocks] == [(3, 5)]
+    assert found.lines[0] == "```markdown"
