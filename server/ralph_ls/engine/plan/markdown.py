@@ -16,7 +16,7 @@ from types import MappingProxyType
 from ralph_ls.core.loop.effects import LaunchAgent, SetTaskAside
 from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
-from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
+from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan, is_without_boxes
 from ralph_ls.core.plan.diff.guard_overrides import task_excerpt
 from ralph_ls.core.plan.diff.pairing import is_unfinished, logged_as_finished
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
@@ -69,13 +69,18 @@ from ralph_ls.engine.plan.specifications import (
 )
 from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable
+from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, RemovedTask, TaskRef
 from ralph_ls.store.files import resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import LoadedSettings
 from ralph_ls.store.project.detection import format_at, why_of_tool
-from ralph_ls.store.project.prompt_texts import notes_of_plan
+from ralph_ls.store.project.prompt_texts import WITHOUT_BOXES, notes_of_plan
 
+_NO_BOXES = (
+    "the plan has no boxes, and beside a first one its other tasks would no longer be tasks; the "
+    "boxes were written as [DONE]"
+)
 PLANNING_TRIES = 3
 """Iterations in which an agent may fill a plan without tasks."""
 SHOWN_ENTRY = 200
@@ -174,8 +179,10 @@ class MarkdownSource(PlanSource):
         return replace(facts, without_tasks=how_to_write_a_task(self.path))
 
     def with_context(self, context: PromptContext, text: str) -> PromptContext:
-        del text
-        return replace(context, plan_hint=notes_of_plan(self.root, self.path, self._format))
+        is_boxless = not self._format.instructions and is_without_boxes(self.plan(text), text)
+        instructions = WITHOUT_BOXES if is_boxless else ""
+        notes = notes_of_plan(self.root, self.path, self._format, instructions=instructions)
+        return replace(context, plan_hint=notes)
 
     @property
     def _format(self) -> PlanFormat:
@@ -272,6 +279,8 @@ class MarkdownSource(PlanSource):
             )
             for one in done.violations
         )
+        if done.lost_boxes:
+            offences += (PlanOffence(what=Forbidden.CHANGED, task=None, why=_NO_BOXES),)
         removed = ""
         if iteration.task is not None and done.reworded_entry:
             removed = escape_surrogates(task_excerpt(plans[0], before, iteration.task.id))

@@ -130,15 +130,22 @@ LARGEST_FILE = 1 << 20
 """Most bytes of a document."""
 
 
-def notes_of_plan(root: Path, path: str, known: PlanFormat) -> str:
-    """The part of a prompt about a plan's format and its documents."""
+WITHOUT_BOXES = "without-boxes"
+"""The instructions for a Markdown plan whose tasks have no boxes."""
+
+
+def notes_of_plan(root: Path, path: str, known: PlanFormat, *, instructions: str = "") -> str:
+    """The part of a prompt about a plan's format and its documents.
+
+    ``instructions`` are those of the format, unless they are named.
+    """
     values = {
         "PLAN": path,
         "FOLDER": path.rpartition("/")[0],
         "NAME": plan_name(path, known),
     }
     documents = tuple(itertools.islice(_documents(root, path, known), MOST_DOCUMENTS))
-    return plan_notes(format_texts().get(known.instructions, ""), values, documents)
+    return plan_notes(format_texts().get(instructions or known.instructions, ""), values, documents)
 
 
 def _documents(root: Path, path: str, known: PlanFormat) -> Iterator[PlanDocument]:

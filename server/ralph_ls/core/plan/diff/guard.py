@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
@@ -68,6 +68,8 @@ class PlanGuardResult:
     violations: tuple[PlanViolation, ...] = ()
     reworded_entry: str = ""
     """The reworded log entry of the iteration's own finished task; else empty."""
+    lost_boxes: bool = False
+    """Whether boxes were taken out of a plan that has none."""
 
 
 def guard_plan(
@@ -87,16 +89,68 @@ def guard_plan(
     """
     if before_text == after_text or (powers.may_drop and powers.may_change_criteria):
         return PlanGuardResult(text=after_text)
+    unboxed = _without_boxes(before, before_text, after, after_text)
+    lost_boxes = unboxed != after_text
+    if lost_boxes:
+        after, after_text = parse_markdown(unboxed).plan, unboxed
     context = _GuardContext(before=before, powers=powers, finished=finished, own=own)
     reading = context.read(after_text, after)
+    reworded_entry = reading.pairing.reworded_entry
     if not reading.found:
-        return PlanGuardResult(text=after_text, reworded_entry=reading.pairing.reworded_entry)
+        return PlanGuardResult(
+            text=after_text, reworded_entry=reworded_entry, lost_boxes=lost_boxes
+        )
     outcome = _revert(context, PlanSide.of(before, before_text), reading)
     return PlanGuardResult(
         text=outcome.text,
         violations=_describe(before, reading, outcome),
-        reworded_entry=reading.pairing.reworded_entry,
+        reworded_entry=reworded_entry,
+        lost_boxes=lost_boxes,
     )
+
+
+def is_without_boxes(plan: Plan, text: str) -> bool:
+    """Whether a plan has tasks, and none of them has a box."""
+    return bool(plan.tasks) and not any(
+        task.mark is not None and text[task.mark[0] - 1 : task.mark[0]] == "["
+        for task in plan.tasks
+    )
+
+
+def _without_boxes(before: Plan, before_text: str, after: Plan, after_text: str) -> str:
+    """The later text with ``[DONE]`` for the boxes that were written into a plan without any.
+
+    Beside a first box, the other tasks may be read as prose. Nothing changes where all tasks are
+    there, since each has got one.
+    """
+    known = {task.id for task in after.tasks}
+    is_lost = any(task.id not in known for task in before.tasks)
+    if not is_lost or not is_without_boxes(before, before_text):
+        return after_text
+    lines = {before_text[task.start : task.end].strip() for task in before.tasks}
+    return "".join(_unboxed(line, lines) for line in after_text.splitlines(keepends=True))
+
+
+def _unboxed(line: str, lines: Collection[str]) -> str:
+    """A line without its box, if it is one of these, or begins like one of them."""
+    is_short = len(line) <= _LONGEST_LINE
+    found = (_BOXED.match(line) or _BOXED_BEHIND.match(line)) if is_short else None
+    if found is None:
+        return line
+    head, mark, text = found["head"], found["mark"], found["text"]
+    if not f"{head}{text}".strip().startswith(tuple(lines)):
+        return line
+    ending = line[len(line.rstrip()) :]
+    tag = "[DONE]" if mark in "xX" else ""
+    parts = (text, tag) if head.startswith("#") else (tag, text)
+    return f"{head}{' '.join(filter(None, parts))}{ending}"
+
+
+_LONGEST_LINE = 1000
+_BOXED = re.compile(
+    r"(?P<head>[ \t]*(?:[-*+]|[0-9]{1,9}[.)]|#{1,6})[ \t]+)\[(?P<mark>[ xX])\][ \t]+(?P<text>.*\S)"
+)
+_BOXED_BEHIND = re.compile(r"(?P<head>#{1,6}[ \t]+)(?P<text>.*\S)[ \t]+\[(?P<mark>[ xX])\][ \t]*$")
 
 
 class _Found(NamedTuple):

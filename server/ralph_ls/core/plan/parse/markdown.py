@@ -631,7 +631,7 @@ def _counted_on(
     return continued
 
 
-_COUNT = re.compile(r"\W*([0-9]{1,3})[.)]\s")
+_COUNT = re.compile(r"\W*(?:[xX~]\]\W*)?([0-9]{1,3})[.)]\s")
 
 
 def _steps_beside_tasks(

@@ -559,3 +559,51 @@ def test_only_the_iterations_own_task_may_be_logged_in_other_words() -> None:
     )
     assert (done.text, done.violations) == (alone, ())
     assert done.reworded_entry == "Refactored everything to use JWT"
+
+
+LINES = "# TODO\n\n## Next\n- Parse\n- Lex\n- Print\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "expected"),
+    [
+        pytest.param(LINES, "- Parse\n", "- [x] Parse\n", "- [DONE] Parse\n", id="a-line"),
+        pytest.param(
+            LINES, "- Parse\n", "- [X] Parse (in a1b2c3)\n", "- [DONE] Parse (in a1b2c3)\n",
+            id="with-a-remark",
+        ),
+        pytest.param(LINES, "- Parse\n", "- [ ] Parse\n", "- Parse\n", id="an-open-box"),
+    ],
+)  # fmt: skip
+def test_boxes_in_a_plan_without_any_are_written_as_tags(
+    before: str, old: str, new: str, expected: str
+) -> None:
+    guarded = guard(before, before.replace(old, new))
+    assert guarded.text == before.replace(old, expected)
+    assert told(guarded) == []
+    assert guarded.lost_boxes
+    titles = [task.title for task in parse_markdown(guarded.text).plan.tasks]
+    assert len(titles) == len(parse_markdown(before).plan.tasks)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            LINES,
+            LINES.replace("- ", "- [ ] ").replace("[ ] Parse", "[x] Parse"),
+            id="boxes-for-all",
+        ),
+        pytest.param(LINES, LINES.replace("- Parse", "- [DONE] Parse"), id="a-tag"),
+        pytest.param(LINES, LINES.replace("- Parse", "- ✅ Parse"), id="a-sign"),
+        pytest.param(PLAN, PLAN.replace("- [ ] Send", "- [x] Send"), id="a-plan-with-boxes"),
+    ],
+)  # fmt: skip
+def test_other_forms_of_a_tick_stay(before: str, after: str) -> None:
+    guarded = guard(before, after)
+    assert (guarded.text, guarded.lost_boxes, told(guarded)) == (after, False, [])
+
+
+def test_a_new_task_with_a_box_hides_no_task_of_a_plan_without_any() -> None:
+    guarded = guard(LINES, LINES.replace("- Lex", "- [x] Lex") + f"- [ ] {'x' * 2000}\n")
+    assert {"Parse", "Print"} <= {task.title for task in parse_markdown(guarded.text).plan.tasks}
