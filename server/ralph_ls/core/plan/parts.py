@@ -25,13 +25,12 @@ def begun_tasks(tasks: Iterable[Task]) -> frozenset[str]:
 def done_by_parts(tasks: Sequence[Task]) -> tuple[Task, ...]:
     """The open tasks that hold nothing but numbered parts, all done (docs/rules.md#plans).
 
-    One with other lines in front of them may have more to do. Optional parts don't count.
+    One with lines that are no part may have more to do. Optional parts don't count.
     """
     parts: dict[str, list[Task]] = {}
     by_id = {task.id: task for task in tasks}
-    for task in tasks:
-        whole = None if task.parent is None else by_id.get(task.parent)
-        if whole is not None and is_part_by_number(whole.title, task.title):
+    for whole, task in parts_in(tasks):
+        if is_part_by_number(whole.title, task.title):
             parts.setdefault(whole.id, []).append(task)
     found: dict[str, Task] = {}
     for whole_id in reversed(parts):
@@ -40,7 +39,9 @@ def done_by_parts(tasks: Sequence[Task]) -> tuple[Task, ...]:
         is_done = required and all(
             part.state is TaskState.DONE or part.id in found for part in required
         )
-        if whole.state in _OPEN and is_done and first.line == whole.line + 1:
+        is_nested = first.parent == whole.id
+        is_bare = first.line == whole.line + 1 if is_nested else whole.end_line == whole.line
+        if whole.state in _OPEN and is_done and is_bare:
             found[whole.id] = whole
     return tuple(reversed(found.values()))
 
@@ -81,7 +82,8 @@ def parts_in(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task]]:
 
 
 def _is_test_of(task: Task, around: Task) -> bool:
-    return around.end_line > around.line and _TEST.search(task.title) is not None
+    is_test = _TEST.search(task.title) is not None and _TEST.search(around.title) is None
+    return around.end_line > around.line and is_test
 
 
 _TEST = re.compile(

@@ -157,13 +157,13 @@ def test_tasks_set_aside_are_never_chosen() -> None:
             id="a-test-is-no-part-of-one-with-lines",
         ),
         pytest.param(
-            ("- [ ] 1. a", "- [x] 1.1 b", "- [ ] c", "  - Depends on: 1. a", "- [ ] d"),
+            ("- [ ] 1. a", "  how", "- [x] 1.1 b", "- [ ] c", "  - Depends on: 1. a", "- [ ] d"),
             (),
             "1. a",
             id="parts-are-done-and-another-waits",
         ),
         pytest.param(
-            ("- [ ] 1. a", "- [x] 1.1 b", "- [x] 2. c", "- [ ] 3. d", "  - [-] 3.1 e"),
+            ("- [ ] 1. a", "  how", "- [x] 1.1 b", "- [x] 2. c", "- [ ] 3. d", "  - [-] 3.1 e"),
             (),
             "1. a",
             id="only-wholes-are-left",
@@ -303,7 +303,8 @@ HELD = ("- [ ] 1. a", "  - [x] 1.1 b", "  - [x] 1.2 c", "    - note", "- [ ] 2. 
         pytest.param(("- [ ] 1. a", "  - [x] 2.1 b", "  - [x] c"), [], id="other-numbers"),
         pytest.param(("- [!] 1. a", "  - [x] 1.1 b"), [], id="blocked"),
         pytest.param(("- [x] 1. a", "  - [x] 1.1 b"), [], id="ticked"),
-        pytest.param(("- [ ] 1. a", "- [x] 1.1 b"), [], id="on-one-level"),
+        pytest.param(("- [ ] 1. a", "- [x] 1.1 b"), ["1. a"], id="on-one-level"),
+        pytest.param(("- [ ] 1. a", "  how", "- [x] 1.1 b"), [], id="with-lines-on-one-level"),
     ],
 )
 def test_what_only_holds_parts_is_done_with_them(lines: tuple[str, ...], names: list[str]) -> None:

@@ -230,9 +230,9 @@ def _parts(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
     """Wholes and parts that say something else; one remark for each of both ways."""
     held = done_by_parts(tasks)
     if held:
-        are, tick = _counted(held, "isn't", "aren't")
-        names = _titles(held)
-        message = f"{are} ticked, and counted as done, as all parts are ({names}); {tick}"
+        are, tick = _counted(held, "has", "have")
+        names, so = _titles(held), "counts" if len(held) == 1 else "count"
+        message = f"{are} nothing but parts that are done ({names}), and {so} as done; {tick}"
         yield _about_all(CheckCode.TICKED_UNDER_OPEN, held, text, message)
     finished = wholes_of_done_parts(tasks).difference(task.id for task in held)
     wholes = [task for task in tasks if task.id in finished]

@@ -42,7 +42,7 @@ from ralph_ls.core.plan.parse.task_rules import (
 )
 from ralph_ls.core.plan.parse.titles import (
     folded_title_id,
-    is_part_by_number,
+    title_number,
 )
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
@@ -78,7 +78,7 @@ class BlockTotals(NamedTuple):
     labelled: int = 0
     """Other boxes below a label for criteria of such a heading."""
     parts: int = 0
-    """Items with a box whose number continues that of the one they are in: ``2.1``."""
+    """Items with a box that begin with a number of two levels: ``2.1``."""
     filed: int = 0
     """Boxes in sections for what is done."""
     other: int = 0
@@ -125,7 +125,7 @@ def _is_stated_line(item: PlanItemDraft) -> bool:
 
 
 def _is_numbered_part(item: PlanItemDraft) -> bool:
-    return item.parent is not None and is_part_by_number(item.parent.text, item.text)
+    return "." in (title_number(item.text) or "")
 
 
 def _row_class(row: PlanItemDraft) -> RowClass | None:
@@ -448,6 +448,7 @@ class PlanBlock:
         self.totals = self.totals._replace(
             boxes=n_boxes,
             filed=n_boxes if section.kind is SectionKind.DONE else 0,
+            parts=int(_NUMBERED_PART.search(self.text) is not None),
             aside=n_boxes if _is_aside(section) else 0,
             open_aside=n_open if _is_aside(section) else 0,
         )
@@ -504,6 +505,7 @@ _ID_LIKE = re.compile(r"\](?:\*\*)?:?\s*(?:\*\*)?([A-Z][A-Z0-9]*-\d+)")
 LONG_PLAN = 4096
 """Characters from which a plan is read by the fast path; scanning a shorter one takes 2 ms."""
 _ANY_BOX = re.compile(r"\[[ xX]\]")
+_NUMBERED_PART = re.compile(r"\] [0-9]+\.[0-9]")
 
 
 def _read_plain(text: str, start: int, end: int, sections: OpenSections) -> PlanBlock | None:

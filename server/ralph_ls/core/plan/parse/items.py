@@ -269,6 +269,9 @@ CRITERIA_LABELS = in_both_scripts(
     "|criteri di accettazione|criteri di successo|kriteria penerimaan|kriteria keberhasilan"
     "|kabul kriterleri|başarı kriterleri|tiêu chí chấp nhận|tiêu chí thành công"  # noqa: RUF001
     "|критерії приймання|критерії прийняття|критерії готовності|критерії успіху"
+    "|معايير القبول|معايير النجاح|معیارهای پذیرش|קריטריוני קבלה|acceptanskriterier|akseptkriterier"
+    "|hyväksymiskriteerit|akceptační kritéria|elfogadási kritériumok|κριτήρια αποδοχής"
+    "|criterii de acceptare|критерии за приемане|เกณฑ์การยอมรับ"
 )
 """Labels below which the criteria of a task are, as a pattern, in lower case."""
 _FIELD = re.compile(

@@ -121,7 +121,7 @@ _NOTE = (
 _MARKERS = rf"{_INDENT}(?:{_MARKER}[ \t]+)*+"
 _NOTES = rf"(?:(?!{_MARKERS}{_STATUS}){_NOTE})*+(?![ \t]+[^ \t\r\n])"
 _CHILDREN = (
-    rf"(?:(?!{_MARKERS}{_LABEL})(?:{_INDENT}{_MARKER} {_BOX}(?![0-9]+\.[0-9]){_TITLE}|{_NOTE}))*+"
+    rf"(?:(?!{_MARKERS}{_LABEL})(?:{_INDENT}{_MARKER} {_BOX}{_TITLE}|{_NOTE}))*+"
     r"(?![ \t]+[^ \t\r\n])"
 )
 _MOST_TASKS = 64

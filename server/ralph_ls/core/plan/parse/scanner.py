@@ -248,6 +248,7 @@ class _Scan:
         "has_states",
         "heading",
         "heading_line",
+        "is_divided",
         "is_for_tasks",
         "items",
         "label",
@@ -310,6 +311,8 @@ class _Scan:
         """The section of what is below it, if that is no part of the heading's."""
         self.below_line = -2
         """The line of that label."""
+        self.is_divided = False
+        """Whether labels divide what is below the one for criteria."""
 
     def ends_before(self, text: str, position: int) -> bool:
         """Whether a block begins here: a fence or a comment continues only outside items.
@@ -565,7 +568,7 @@ class _Scan:
         self._close_items(line.column)
         if self.heading is not None and self._is_label(line.stripped, level):
             self.heading.takes_criteria = True
-            self.is_for_tasks, self.label, self.below = None, "", None
+            self.is_for_tasks, self.label, self.below, self.is_divided = None, "", None, False
         elif not self.frames:
             title = line.stripped[level:].strip(" \t")
             bare = title.rstrip("#")
@@ -703,7 +706,7 @@ class _Scan:
             self._update_title(line)
         self._update_heading(line.stripped)
         if self.takes_boxes or self._has_label():
-            self.below = None
+            self.below, self.is_divided = None, False
 
     def _take_label(self, line: MarkdownLine) -> None:
         """Take what a line says of the list below it, if it is a label, or begins with one."""
@@ -715,8 +718,10 @@ class _Scan:
         before = _LABEL_BEFORE.match(line.stripped)
         announced = self.label if before is None else before[1]
         below = below_label(self.sections[-1], announced) if announced else None
-        # A label right behind that for criteria divides these.
-        is_part = below is None and bool(announced) and self.last_line == self.below_line
+        # A label right behind that for criteria divides these, and so do those like it.
+        is_behind = self.last_line == self.below_line or self.is_divided
+        is_part = below is None and bool(announced) and is_behind and not names_tasks(announced)
+        self.is_divided = is_part
         self.below = self.below if is_part else below
         self.below_line = line.number if self.below is not None else -2
 
@@ -752,7 +757,7 @@ class _Scan:
         self.unclear, self.n_stated, self.n_odd = [], 0, 0
 
     def _enter_section(self, *, level: int, title: str) -> None:
-        self.is_for_tasks, self.label, self.below = None, "", None
+        self.is_for_tasks, self.label, self.below, self.is_divided = None, "", None, False
         is_first = len(self.sections) == 1
         while self.sections[-1].level >= level:
             self.sections.pop()

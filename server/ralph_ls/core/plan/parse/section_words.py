@@ -232,6 +232,10 @@ CRITERIA = compile_both(
     r"|(?:kabul|başarı|tamamlanma) kriterleri.*|tiêu chí (?:chấp nhận|hoàn thành|thành công).*"  # noqa: RUF001
     r"|критерії (?:приймання|прийняття|готовності|успіху).*"
     r"|(?:чек ?лист|контрольний список|список) (?:тест\w*|перевір\w*|приймання)"
+    r"|معايير (?:القبول|النجاح|الاكتمال).*|معیارهای پذیرش.*|קריטריוני (?:קבלה|הצלחה).*"
+    r"|acceptanskriterier.*|(?:accept|aksept)kriterier.*|hyväksymis(?:kriteerit|ehdot).*"
+    r"|akceptační kritéria.*|kritéria přijetí.*|elfogadási (?:kritériumok|feltételek).*"
+    r"|κριτήρια αποδοχής.*|criterii de acceptare.*|критерии за приемане.*|เกณฑ์การยอมรับ.*"
 )
 """Whole headings whose boxes say when the work is done, not what it is."""
 

@@ -32,7 +32,7 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         "|dropped|rejected|duplicate|wont fix|wontfix|not planned|postponed|parked|wont be done"
         "|will not be done|will not do|will not fix"
         "|not applicable|not doing|descoped|de scoped"
-        "|out of scope",
+        "|out of scope|outside this change|outside of this change|outside the scope",
     },
     "Chinese": {
         _DONE: "已完成|完成|已实现|已修复|已解决|已上线|已实施|已關閉|已关闭|全部完成|已實現|已修復|已解決|已上線|已實施|已发布|已合并|已交付|已部署|已落地"  # noqa: E501

@@ -245,7 +245,7 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="a-ticked-box-below-open",
         ),
         pytest.param(
-            "- [ ] 1. a\n- [x] 1.1 b\n- [ ] 2. c\n  - Detail\n  - [x] 2.1 d\n- [ ] e\n  - [x] f\n",
+            "- [ ] 1. a\n  how\n- [x] 1.1 b\n- [ ] 2. c\n  - Detail\n  - [x] 2.1 d\n",
             0,
             "2 open tasks have only parts that are done (1. a, 2. c); tick them, or add what is "
             "missing",
@@ -254,18 +254,18 @@ def guesses_in(text: str) -> list[LintRemark]:
         pytest.param(
             "- [ ] 1. a\n  - [x] 1.1 b\n- [~] 2. c\n  - [x] 2.1 d\n  - [ ]* 2.2 e\n",
             0,
-            "2 open tasks aren't ticked, and counted as done, as all parts are (1. a, 2. c); tick "
-            "them",
+            "2 open tasks have nothing but parts that are done (1. a, 2. c), and count as done; "
+            "tick them",
             id="done-by-parts",
         ),
         pytest.param(
             "- [ ] 1. a\n  - [x] 1.1 b\n- [ ] 2. c\n  - [ ] 2.1 d\n",
             0,
-            "1 open task isn't ticked, and counted as done, as all parts are (1. a); tick it",
+            "1 open task has nothing but parts that are done (1. a), and counts as done; tick it",
             id="one-done-by-parts",
         ),
         pytest.param(
-            "- [ ] 1. a\n- [x] 1.1 b\n- [ ] 1.2 c\n- [ ] 2. d\n- [x] 2.1 e\n",
+            "- [ ] 1. a\n- [x] 1.1 b\n- [ ] 1.2 c\n- [ ] 2. d\n  how\n- [x] 2.1 e\n",
             3,
             "1 open task has only parts that are done (2. d); tick it, or add what is missing",
             id="all-parts-are-done",

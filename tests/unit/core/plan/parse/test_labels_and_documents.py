@@ -241,3 +241,18 @@ def test_a_text_in_a_fence_is_edited_in_place_and_followed_over_keys() -> None:
         assert again.plan.tasks == parse_markdown(text).plan.tasks
         back = (change[0], change[0] + len(change[2]), WRAPPED[change[0] : change[1]])
         assert reparse_markdown(again, back).plan.tasks == parsed.plan.tasks
+
+
+def test_labels_behind_that_for_criteria_divide_them_up_to_one_for_tasks() -> None:
+    lines = ("# P", "## A", "**Acceptance criteria:**", "", "**Path 1:**", "- [ ] a", "",
+             "**Path 2:**", "- [ ] b", "", "**Tasks:**", "- [ ] c", "## B", "- [ ] d")  # fmt: skip
+    tasks = plan_of(*lines).tasks
+    assert [task.title for task in tasks if task.is_criterion] == ["a", "b"]
+
+
+@pytest.mark.parametrize("label", ["معايير القبول", "Acceptanskriterier", "Elfogadási kritériumok"])
+def test_criteria_have_labels_in_more_languages(label: str) -> None:
+    tasks = plan_of(
+        "# P", "## 1", "- [ ] a", "", f"**{label}:**", "- [ ] b", "## 2", "- [ ] c"
+    ).tasks
+    assert [task.title for task in tasks if task.is_criterion] == ["b"]
