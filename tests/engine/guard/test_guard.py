@@ -63,6 +63,19 @@ class TestPlan:
         assert ended.outcome == "progress"
         assert "Restored: 1 open task dropped from @fix_plan.md: Second task" in ran.stdout
 
+    def test_a_box_in_a_plan_without_any_hides_no_other_task(self, project: Project) -> None:
+        plan = "# TODO\n\n## Next\n- First task\n- Second task\n"
+        project.plan(*TWO, files={"@fix_plan.md": plan})
+        boxed = plan.replace("- First", "- [x] First").replace("\n", "\\n")
+        project.agent(f"printf '{boxed}' >@fix_plan.md\nwork; commit\n" + IDLES)
+        ran = project.run("1")
+        text = project.file("@fix_plan.md").read_text(encoding="utf-8")
+        assert text == plan.replace("- First", "- [DONE] First")
+        (event,) = reverted(ran)
+        assert event.what is Forbidden.CHANGED
+        assert "the boxes were written as [DONE]" in (event.why or "")
+        assert len(evidence(ran).evidence.tasks_done) == 1
+
     def test_dropping_all_that_is_left_completes_nothing(self, project: Project) -> None:
         project.plan(*TWO)
         project.agent("work; rm @fix_plan.md; report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true'")
