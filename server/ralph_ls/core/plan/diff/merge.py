@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NamedTuple
 
 from ralph_ls.core.plan.diff.merge_lines import (
@@ -283,26 +284,29 @@ class _Merge:
         self._write_inserted(region.mine[mine_at:], region.theirs[theirs_at:])
 
     def _write_inserted(self, mine: Sequence[Item], theirs: Sequence[Item]) -> None:
-        """What both inserted at the same place: a common beginning and end only once."""
-        begin = 0
-        while self._is_same(mine[begin : begin + 1], theirs[begin : begin + 1]):
-            begin += 1
+        """What both inserted at the same place: a common beginning and end only once.
+
+        Tasks with a place on one side alone don't divide a common beginning.
+        """
+        lines = [[item for item in items if item >= 0] for items in (mine, theirs)]
+        common = [*takewhile(lambda pair: self._is_same(*pair), zip(*lines, strict=False))]
+        n_mine = mine.index(common[-1][0]) + 1 if common else 0
+        written = {item for _, item in common}
+        rest = [item for item in theirs if item not in written]
         end = 0
-        while end < min(len(mine), len(theirs)) - begin and self._is_blank(
-            mine[len(mine) - end - 1], theirs[len(theirs) - end - 1]
+        while end < min(len(mine) - n_mine, len(rest)) and self._is_blank(
+            mine[len(mine) - end - 1], rest[len(rest) - end - 1]
         ):
             end += 1
         for item in mine[: len(mine) - end]:
             self._write_item(self._mine, item)
-        for item in theirs[begin : len(theirs) - end]:
+        for item in rest[: len(rest) - end]:
             self._write_item(self._theirs, item)
         for item in mine[len(mine) - end :]:
             self._write_item(self._mine, item)
 
-    def _is_same(self, mine: Sequence[Item], theirs: Sequence[Item]) -> bool:
-        if not mine or not theirs or min(*mine, *theirs) < 0:
-            return False
-        return self._mine.content(mine[0]) == self._theirs.content(theirs[0])
+    def _is_same(self, mine: Item, theirs: Item) -> bool:
+        return self._mine.content(mine) == self._theirs.content(theirs)
 
     def _is_blank(self, mine: Item, theirs: Item) -> bool:
         if mine < 0 or theirs < 0:

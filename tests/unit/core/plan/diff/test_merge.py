@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ralph_ls.core.plan.diff.merge import merge_markdown
@@ -349,6 +349,7 @@ def test_nothing_that_either_side_added_is_lost(base: str, mine: str, theirs: st
             assert {name for name in added if name.startswith("A-")} - tasks == set()
 
 
+@example("", "- [ ] A-1: a\n# High", "# High\n- [ ] A-1: a")
 @given(TEXTS, TEXTS, TEXTS)
 def test_it_is_the_same_from_both_sides_but_for_the_order(
     base: str, mine: str, theirs: str
