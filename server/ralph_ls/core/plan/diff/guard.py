@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
@@ -127,19 +127,18 @@ def _without_boxes(before: Plan, before_text: str, after: Plan, after_text: str)
     is_lost = any(task.id not in known for task in before.tasks)
     if not is_lost or not is_without_boxes(before, before_text):
         return after_text
-    lines = {before_text[task.start : task.end].strip() for task in before.tasks}
-    return "".join(_unboxed(line, lines) for line in after_text.splitlines(keepends=True))
+    known_lines = frozenset(before_text.splitlines())
+    lines = after_text.splitlines(keepends=True)
+    return "".join(line if line.rstrip("\r\n") in known_lines else _unboxed(line) for line in lines)
 
 
-def _unboxed(line: str, lines: Collection[str]) -> str:
-    """A line without its box, if it is one of these, or begins like one of them."""
+def _unboxed(line: str) -> str:
+    """A line with ``[DONE]`` for a ticked box, and without an open one."""
     is_short = len(line) <= _LONGEST_LINE
     found = (_BOXED.match(line) or _BOXED_BEHIND.match(line)) if is_short else None
     if found is None:
         return line
     head, mark, text = found["head"], found["mark"], found["text"]
-    if not f"{head}{text}".strip().startswith(tuple(lines)):
-        return line
     ending = line[len(line.rstrip()) :]
     tag = "[DONE]" if mark in "xX" else ""
     parts = (text, tag) if head.startswith("#") else (tag, text)

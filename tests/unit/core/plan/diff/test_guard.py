@@ -605,5 +605,20 @@ def test_other_forms_of_a_tick_stay(before: str, after: str) -> None:
 
 
 def test_a_new_task_with_a_box_hides_no_task_of_a_plan_without_any() -> None:
-    guarded = guard(LINES, LINES.replace("- Lex", "- [x] Lex") + f"- [ ] {'x' * 2000}\n")
-    assert {"Parse", "Print"} <= {task.title for task in parse_markdown(guarded.text).plan.tasks}
+    new = "- [ ] Bind\n- [x] Cut\n"
+    guarded = guard(LINES, LINES.replace("- Lex", "- [x] Lex") + new)
+    assert guarded.text == LINES.replace("- Lex", "- [DONE] Lex") + "- Bind\n- [DONE] Cut\n"
+    assert (guarded.lost_boxes, told(guarded)) == (True, [])
+
+
+def test_boxes_that_were_there_before_stay_where_they_are() -> None:
+    before = LINES + "\n## Notes\n- [ ] an example\n"
+    guarded = guard(before, before.replace("- Lex", "- [x] Lex"))
+    assert guarded.text == before.replace("- Lex", "- [DONE] Lex")
+
+
+def test_a_line_too_long_to_be_one_keeps_its_box() -> None:
+    guarded = guard(LINES, LINES + f"- [ ] {'x' * 2000}\n")
+    assert {"Parse", "Lex", "Print"} <= {
+        task.title for task in parse_markdown(guarded.text).plan.tasks
+    }
