@@ -88,6 +88,11 @@ QUEUE = (
             id="metrics-in-spanish",
         ),
         pytest.param(
+            ("# 实施计划", "## 第一阶段:屋顶(本次完成)", "x", "## 第二阶段:窗户", "y"),
+            ["done 第一阶段:屋顶", "todo 第二阶段:窗户"],
+            id="completed-this-time-in-chinese",
+        ),
+        pytest.param(
             ("# Roof", "## Recommended build path", "1. Saw", "2. Nail"),
             ["todo Saw", "todo Nail"],
             id="a-build-path",
