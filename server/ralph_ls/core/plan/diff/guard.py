@@ -111,34 +111,46 @@ def guard_plan(
 
 def is_without_boxes(plan: Plan, text: str) -> bool:
     """Whether a plan has tasks, and none of them has a box."""
-    return bool(plan.tasks) and not any(
-        task.mark is not None and text[task.mark[0] - 1 : task.mark[0]] == "["
-        for task in plan.tasks
-    )
+    return bool(plan.tasks) and not any(_has_box(task, text) for task in plan.tasks)
+
+
+def _has_box(task: Task, text: str) -> bool:
+    return task.mark is not None and text[task.mark[0] - 1 : task.mark[0]] == "["
 
 
 def _without_boxes(before: Plan, before_text: str, after: Plan, after_text: str) -> str:
-    """The later text with ``[DONE]`` for the boxes that were written into a plan without any.
+    """The later text with ``[DONE]`` for the boxes that tasks without one have got.
 
     Beside a first box, the other tasks may be read as prose. Nothing changes where all tasks are
     there, since each has got one.
     """
     known = {task.id for task in after.tasks}
-    is_lost = any(task.id not in known for task in before.tasks)
-    if not is_lost or not is_without_boxes(before, before_text):
+    boxless = [task for task in before.tasks if not _has_box(task, before_text)]
+    if all(task.id in known for task in boxless):
         return after_text
+    begins = tuple(before_text[task.start : task.end].strip() for task in boxless)
+    if len(boxless) == len(before.tasks):
+        # A new task with a box would hide the others, too.
+        begins = ("",)
     known_lines = frozenset(before_text.splitlines())
     lines = after_text.splitlines(keepends=True)
-    return "".join(line if line.rstrip("\r\n") in known_lines else _unboxed(line) for line in lines)
+    return "".join(
+        line if line.rstrip("\r\n") in known_lines else _unboxed(line, begins) for line in lines
+    )
 
 
-def _unboxed(line: str) -> str:
-    """A line with ``[DONE]`` for a ticked box, and without an open one."""
+def _unboxed(line: str, begins: tuple[str, ...]) -> str:
+    """A line that ``begins`` so without its box: ``[DONE]`` for a ticked one, nothing for another.
+
+    Any other line is given back as it is.
+    """
     is_short = len(line) <= _LONGEST_LINE
     found = (_BOXED.match(line) or _BOXED_BEHIND.match(line)) if is_short else None
     if found is None:
         return line
     head, mark, text = found["head"], found["mark"], found["text"]
+    if not f"{head}{text}".strip().startswith(begins):
+        return line
     ending = line[len(line.rstrip()) :]
     tag = "[DONE]" if mark in "xX" else ""
     parts = (text, tag) if head.startswith("#") else (tag, text)

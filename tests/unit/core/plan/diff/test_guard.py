@@ -622,3 +622,11 @@ def test_a_line_too_long_to_be_one_keeps_its_box() -> None:
     assert {"Parse", "Lex", "Print"} <= {
         task.title for task in parse_markdown(guarded.text).plan.tasks
     }
+
+
+def test_a_box_at_a_step_beside_criteria_with_boxes_hides_no_other_step() -> None:
+    steps = "## Phase 1\n1. Parse\n2. Lex\n\n## Phase 2\n1. Print\n\n"
+    before = steps + "## Success criteria\n- [ ] Fast\n"
+    guarded = guard(before, before.replace("1. Parse", "1. [x] Parse") + "- [ ] Small\n")
+    assert guarded.text == before.replace("1. Parse", "1. [DONE] Parse") + "- [ ] Small\n"
+    assert (guarded.lost_boxes, told(guarded)) == (True, [])
