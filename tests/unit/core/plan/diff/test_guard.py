@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.diff.guard import PlanGuardResult, PlanPowers, guard_plan
+from ralph_ls.core.plan.diff.guard import (
+    PlanGuardResult,
+    PlanPowers,
+    guard_plan,
+    is_without_boxes,
+)
 from ralph_ls.core.plan.diff.revert_edits import (
     PlanSide,
     restore_criteria,
@@ -630,3 +635,11 @@ def test_a_box_at_a_step_beside_criteria_with_boxes_hides_no_other_step() -> Non
     guarded = guard(before, before.replace("1. Parse", "1. [x] Parse") + "- [ ] Small\n")
     assert guarded.text == before.replace("1. Parse", "1. [DONE] Parse") + "- [ ] Small\n"
     assert (guarded.lost_boxes, told(guarded)) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_without"),
+    [(LINES, True), (PLAN, False), ("# Nothing\n", False), ("## A ✅\n## B 🚧\n", True)],
+)
+def test_a_plan_without_boxes_is_known(text: str, is_without: bool) -> None:
+    assert is_without_boxes(parse_markdown(text).plan, text) is is_without
