@@ -47,7 +47,7 @@ from ralph_ls.core.plan.lint.checks import plan_problems
 from ralph_ls.core.plan.lint.remarks import display_title, group_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
 from ralph_ls.core.plan.parse.titles import is_explicit_id, is_part_by_number, is_title_id
-from ralph_ls.core.plan.parts import done_by_parts
+from ralph_ls.core.plan.parts import finished_wholes
 from ralph_ls.core.plan.queries import count_tasks, next_task
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
 from ralph_ls.core.plurals import count_of, some_of
@@ -433,7 +433,7 @@ def _show_plan(
     groups: Mapping[str, tuple[int, str]],
 ) -> None:
     group, is_optional, tasks = (-1, ""), False, parsed.plan.by_id()
-    done = {task.id for task in done_by_parts(parsed.plan.tasks)}
+    done = {task.id for task in finished_wholes(parsed.plan)}
     for task in parsed.plan.tasks:
         own = groups.get(task.id, (-1, task.section))
         # A subtask is shown below its task, whatever section the format names for it.
@@ -442,11 +442,11 @@ def _show_plan(
             print_text(f"{own[1] or 'No section'}{'  (optional)' if is_optional else ''}")
         indent = "  " * (task.depth + 1)
         optional = "  (optional)" if task.optional and not is_optional else ""
-        blocked = f"  (blocked by: {task.blocked_by})" if task.blocked_by else ""
-        blocked = "  (all parts are done)" if task.id in done else blocked
+        remark = f"  (blocked by: {task.blocked_by})" if task.blocked_by else ""
+        remark = "  (all parts are done)" if task.id in done else remark
         shown = f"{STATE_MARKS[task.state]} {task.title}  [{task.id}]"
         needs = _needs_in_words(task, waiting, tasks)
-        print_text(f"{indent}{shown}{optional}{blocked}{needs}")
+        print_text(f"{indent}{shown}{optional}{remark}{needs}")
     for _, problem in group_problems(parsed.problems):
         print_text(f"line {problem.line}: {problem.code}: {problem.message}")
 

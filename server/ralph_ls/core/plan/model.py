@@ -150,8 +150,8 @@ class Plan:
 
     tasks: Sequence[Task] = ()
     """A tuple, or what is equal to one and made late."""
-    has_parts: bool = field(default=False, repr=False, compare=False)
-    """Whether tasks may hold numbered parts: ``2.`` and ``2.1`` (``queries.done_by_parts``)."""
+    has_parts: bool = field(default=True, repr=False, compare=False)
+    """Whether tasks may have numbered parts: ``2.`` and ``2.1`` (``parts.finished_wholes``)."""
     known_tally: Tally | None = field(default=None, repr=False, compare=False)
     pick: Callable[[Collection[TaskState], Collection[str]], tuple[Task, ...]] | None = field(
         default=None, repr=False, compare=False

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.titles import is_part_by_number, title_number
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
@@ -44,6 +44,11 @@ def done_by_parts(tasks: Sequence[Task]) -> tuple[Task, ...]:
         if whole.state in _OPEN and is_done and is_bare:
             found[whole.id] = whole
     return tuple(reversed(found.values()))
+
+
+def finished_wholes(plan: Plan) -> tuple[Task, ...]:
+    """Those of a plan; its tasks are looked at only where it may have some."""
+    return done_by_parts(plan.tasks) if plan.has_parts else ()
 
 
 def wholes_of_done_parts(

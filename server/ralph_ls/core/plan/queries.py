@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
 from ralph_ls.core.plan.parse.titles import escape_surrogates
-from ralph_ls.core.plan.parts import begun_tasks, done_by_parts, wholes_of_done_parts
+from ralph_ls.core.plan.parts import begun_tasks, finished_wholes, wholes_of_done_parts
 from ralph_ls.protocol.plan import TaskView
 from ralph_ls.protocol.task_words import Priority, TaskState
 
@@ -142,7 +142,7 @@ def count_tasks(plan: Plan) -> PlanCounts:
     Those that are done by their parts count as done.
     """
     states = Counter(plan.tally())
-    for whole in done_by_parts(plan.tasks) if plan.has_parts else ():
+    for whole in finished_wholes(plan):
         states[whole.state, whole.optional] -= 1
         states[TaskState.DONE, whole.optional] += 1
     n_open = {
@@ -224,7 +224,7 @@ _TASK_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*[a-z]?")
 
 
 def _open_tasks(plan: Plan, *, takes_optional: bool) -> Iterator[Task]:
-    done = {task.id for task in done_by_parts(plan.tasks)} if plan.has_parts else set[str]()
+    done = {task.id for task in finished_wholes(plan)}
     for task in plan.tasks:
         if task.state in _OPEN and task.id not in done and (takes_optional or not task.optional):
             yield task

@@ -179,9 +179,10 @@ class MarkdownSource(PlanSource):
         return replace(facts, without_tasks=how_to_write_a_task(self.path))
 
     def with_context(self, context: PromptContext, text: str) -> PromptContext:
-        is_boxless = not self._format.instructions and is_without_boxes(self.plan(text), text)
+        known = self._format
+        is_boxless = not known.instructions and is_without_boxes(self.plan(text), text)
         instructions = WITHOUT_BOXES if is_boxless else ""
-        notes = notes_of_plan(self.root, self.path, self._format, instructions=instructions)
+        notes = notes_of_plan(self.root, self.path, known, instructions=instructions)
         return replace(context, plan_hint=notes)
 
     @property

@@ -19,7 +19,7 @@ from ralph_ls.core.plan.formats.registry import format_of_text
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.model import Plan, PlanKind, Task
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.parts import done_by_parts
+from ralph_ls.core.plan.parts import finished_wholes
 from ralph_ls.core.plan.queries import next_task, task_called, traits_of
 from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.core.plurals import count_of
@@ -150,7 +150,7 @@ def facts_of(
         waits_for=waits_for,
         takes_optional=config.optional is OptionalTasks.DO,
     )
-    done = {task.id for task in done_by_parts(plan.tasks)}
+    done = {task.id for task in finished_wholes(plan)}
     open_tasks = [
         task for task in plan.tasks if _is_open(task) and not task.optional and task.id not in done
     ]

@@ -314,6 +314,22 @@ def test_what_only_holds_parts_is_done_with_them(lines: tuple[str, ...], names: 
     assert count_tasks(plan).open_required == len(open_states) - len(names)
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(("- [ ] **1. a**", "  - [x] **1.1** b", "- [ ] **2. c**"), id="in-bold"),
+        pytest.param(("## Backlog", "- [ ] 1. a", "  - [x] 1.1 b", "- [ ] 2. c"), id="a-backlog"),
+    ],
+)
+def test_they_are_counted_and_chosen_alike_in_every_plan(lines: tuple[str, ...]) -> None:
+    plan = plan_of(*lines, optional_sections=("Backlog",))
+    assert [task.title for task in done_by_parts(plan.tasks)] == ["1. a"]
+    assert (count_tasks(plan).done, count_tasks(plan).open_required) == (2, 1)
+    task = next_task(plan)
+    assert task is not None
+    assert task.title == "2. c"
+
+
 def test_what_is_done_by_its_parts_is_not_chosen_and_not_waited_for() -> None:
     text = "\n".join((*HELD, "  - Depends on: 1")) + "\n"
     plan = parse_markdown(text).plan

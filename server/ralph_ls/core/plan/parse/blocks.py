@@ -42,7 +42,6 @@ from ralph_ls.core.plan.parse.task_rules import (
 )
 from ralph_ls.core.plan.parse.titles import (
     folded_title_id,
-    title_number,
 )
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
@@ -78,7 +77,7 @@ class BlockTotals(NamedTuple):
     labelled: int = 0
     """Other boxes below a label for criteria of such a heading."""
     parts: int = 0
-    """Items with a box that begin with a number of two levels: ``2.1``."""
+    """Blocks with boxes and something like a number of two levels: ``2.1``."""
     filed: int = 0
     """Boxes in sections for what is done."""
     other: int = 0
@@ -122,10 +121,6 @@ def _is_in_bullet(item: PlanItemDraft) -> bool:
 def _is_stated_line(item: PlanItemDraft) -> bool:
     is_line = item.kind is TaskKind.ITEM and item.box is None and item.parent is None
     return is_line and item.section.kind not in NO_TASKS and item_has_state(item)
-
-
-def _is_numbered_part(item: PlanItemDraft) -> bool:
-    return "." in (title_number(item.text) or "")
 
 
 def _row_class(row: PlanItemDraft) -> RowClass | None:
@@ -433,7 +428,7 @@ class PlanBlock:
             boxes=len(boxed),
             inner=len(inner),
             labelled=len(labelled),
-            parts=sum(_is_numbered_part(item) for item in boxed),
+            parts=int(bool(boxed) and _NUMBERED_PART.search(self.text) is not None),
             filed=sum(item.section.kind is SectionKind.DONE for item in boxed),
             aside=sum(_is_aside(item.section) for item in boxed),
             open_aside=sum(_is_aside(item.section) for item in n_open),
@@ -505,7 +500,7 @@ _ID_LIKE = re.compile(r"\](?:\*\*)?:?\s*(?:\*\*)?([A-Z][A-Z0-9]*-\d+)")
 LONG_PLAN = 4096
 """Characters from which a plan is read by the fast path; scanning a shorter one takes 2 ms."""
 _ANY_BOX = re.compile(r"\[[ xX]\]")
-_NUMBERED_PART = re.compile(r"\] [0-9]+\.[0-9]")
+_NUMBERED_PART = re.compile(r"[0-9]\.[0-9]")
 
 
 def _read_plain(text: str, start: int, end: int, sections: OpenSections) -> PlanBlock | None:

@@ -549,8 +549,8 @@ _THINGS_AT_END = re.compile(_THINGS.removesuffix("?") + "$")
 _DONE = compile_both(
     rf"(?:recently |already |just |previously )?(?:completed?|done|finished|archived?){_THINGS}"
     r"|what(?:'s| is| has been) (?:already )?(?:done|completed?|finished)(?: so far| already)?"
-    r"|(?:本阶段|本階段|本次|本轮|目前|当前|此前|之前|近期|最近|前期|上次|今天|本周)?已经?完成的?"
-    r"(?:功能|工作|任务|任務|内容|事项|项目|部分|阶段|项|清单|列表|改动|修复)?"
+    r"|(?:本阶段|本次|本轮|目前|当前|此前|之前|近期|最近|前期|上次|今天|本周)?已经?完成的?"
+    r"(?:功能|工作|任务|内容|事项|项目|部分|阶段|项|清单|列表|改动|修复)?"
     r"|(?:completed?|done|finished|shipped|delivered) (?:in|on|at|for|as of|this|last) .*"
 )
 _STATUS = re.compile(

@@ -409,7 +409,7 @@ LATER = {
 
 PRESENT = compile_both(
     r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status|situation|progress)"
-    r"|(?:当前|目前|當前)(?:进度|進度|进展|進展)|現在の進捗|현재 진행 상황"
+    r"|(?:当前|目前)(?:进度|进展)|現在の進捗|현재 진행 상황"
     r"|what (?:already (?:exists|works)|exists)|what we (?:already )?have"
 )
 """Whole headings that describe what is there: prose, too."""

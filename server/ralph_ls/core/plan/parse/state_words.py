@@ -288,7 +288,7 @@ _ROWS = [
     for language, states in STATE_WORDS.items()
     for state, names in states.items()
     for word in names.split("|")
-    for name in {word: 0, in_traditional(word): 0}
+    for name in (word, in_traditional(word))
 ]
 _STATE_OF_WORD = {name: state for name, _, state in reversed(_ROWS)}
 _LANGUAGE_OF_WORD = {name: language for name, language, _ in reversed(_ROWS)}

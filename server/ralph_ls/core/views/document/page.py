@@ -109,7 +109,8 @@ def read_outline(text: str, task_lines: Collection[int]) -> Outline:
         scan.blocks.append(
             PageBlock(kind=PageBlockKind.FRONT_MATTER, line=0, end_line=matter.end_line)
         )
-    shown = [line for _, line in lines_of(without_wrapping(text))]
+    bare = without_wrapping(text)
+    shown = lines if bare is text else [line for _, line in lines_of(bare)]
     for number in range(matter.end_line + 1, len(lines)):
         scan.take(number, shown[number])
     scan.finish(len(lines) - 1)
