@@ -18,9 +18,12 @@ from ralph_ls.core.loop.inputs import (
     HaltFiles,
     Input,
     IterationRead,
+    PlanFacts,
     Prepared,
     Resumed,
     Started,
+    WorkJudged,
+    WorkUndone,
 )
 from ralph_ls.core.loop.machine.reducer import step
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
@@ -93,12 +96,19 @@ def check_end(before: LoopState, given_input: Input, taken: Step) -> None:
     end = taken.events[-1]
     assert isinstance(end, RunEnded)
     if end.reason is EndReason.COMPLETE:
-        reading = before.reading
-        if isinstance(given_input, IterationRead | Prepared):
-            assert given_input.plan.counts.open_required == 0
-        else:
-            assert reading is not None
-            assert reading.plan.counts.open_required == 0
+        plan = newest_plan(before, given_input)
+        assert plan is not None
+        assert plan.counts.open_required == 0
+
+
+def newest_plan(before: LoopState, given_input: Input) -> PlanFacts | None:
+    """The plan that a step decides by: the input's, else that of the reading it continues."""
+    if isinstance(given_input, IterationRead | Prepared):
+        return given_input.plan
+    is_refused = isinstance(given_input, WorkUndone) and given_input.refused
+    if isinstance(given_input, WorkJudged | WorkUndone) and given_input.plan and not is_refused:
+        return given_input.plan
+    return None if before.reading is None else before.reading.plan
 
 
 @pytest.mark.slow
