@@ -17,6 +17,7 @@ from ralph_ls.core.plan.parse.scanner import scan_block
 from ralph_ls.core.plan.parse.section_words import STATUS_LABELS
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext, select_tasks
 from ralph_ls.core.plan.parse.titles import (
+    NUMBER_WITH_STAR,
     OPTIONAL_WORDS,
     PLACEHOLDER_BEGINNINGS,
     fold_whitespace,
@@ -110,7 +111,7 @@ _LABELS = f"{CRITERIA_LABELS}|{STATUS_LABELS}|{'|'.join(PLACEHOLDER_BEGINNINGS)}
 _LABEL = rf"[*_(]{{0,3}}{_any_of(_LABELS)}"
 _NO_LABEL = rf"(?!{_LABEL})"
 _TITLE = (
-    rf"(?=[^\s.\u2026])(?![A-Z -]{{4,20}}[\r\n]){_NO_LABEL}"
+    rf"(?=[^\s.\u2026])(?!{NUMBER_WITH_STAR.pattern})(?![A-Z -]{{4,20}}[\r\n]){_NO_LABEL}"
     rf"{_PLAIN_CHARACTERS}(?:{_PLAIN_MARK}{_PLAIN_CHARACTERS})*+"
     rf"(?:{_END}|(?:(?:{_NO_STATE}|{_PLAIN_MARK}){_PLAIN_CHARACTERS})++(?<=[\w.,;!?)\"'`]){_END})"
 )

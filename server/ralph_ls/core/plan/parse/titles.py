@@ -103,8 +103,10 @@ def is_title_id(task_id: str, title: str) -> bool:
 
 
 def is_optional_title(text: str) -> bool:
-    """Whether a title begins or ends with ``(optional)``."""
-    return ("(" in text or "\uff08" in text) and _OPTIONAL.search(text) is not None
+    """Whether a title begins or ends with ``(optional)``, or has Kiro's star at its number."""
+    if "(" in text or "\uff08" in text:
+        return _OPTIONAL.search(text) is not None or NUMBER_WITH_STAR.match(text) is not None
+    return "*" in text and NUMBER_WITH_STAR.match(text) is not None
 
 
 def title_number(title: str) -> str | None:
@@ -214,8 +216,8 @@ _ROUND_TAG = re.compile(
 """``(BLOCKED - needs a key)`` at the end, in capitals."""
 _LONGEST_TAG = 200
 _ID = r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-\d+"
-_NUMBERED = r"T\d{3,4}[a-z]?(?![\w-])"
-"""As spec-kit numbers its tasks: ``T001``, with nothing between it and the title."""
+_NUMBERED = r"T\d{3,4}(?:\.\d{1,2}(?!\d))?[a-z]?(?![\w-])"
+"""As spec-kit numbers its tasks, ``T001`` or ``T001.1``, with nothing between it and the title."""
 _EXPLICIT_ID = re.compile(
     rf"(?:\*\*({_ID}|{_NUMBERED})(?:\*\*:?|:\*\*)|({_ID}(?::|\Z|(?=\s+[\u2013\u2014-]\s))|{_NUMBERED}:?)"
     rf"|\*\*({_ID}|{_NUMBERED}):(?=\s)|\[({_NUMBERED})\](?=\s))\s*(?:[-\u2013\u2014]\s+)?"
@@ -275,11 +277,16 @@ OPTIONAL_WORDS = in_both_scripts(
     r"|延期|推迟|暂缓|以后|後で|나중에|보류|später|zurückgestellt|plus tard|reporté"
     r"|más adelante|aplazado|mais tarde|adiado|позже|отложено|później|odłożone|uitgesteld"
     r"|più tardi|rimandato|nanti|ditunda|sonra|ertelendi|để sau|пізніше|відкладено"
+    r"|skipped|not applicable|n/a|not needed|no longer needed|not required|cancelled|canceled"
+    r"|dropped|obsolete|superseded|out of scope|won't do|wont do|不适用|不需要|該当なし|対象外|해당 없음"
+    r"|entfällt|nicht nötig|sans objet|no aplica|não se aplica|не требуется|nie dotyczy"
 )
 """What makes a task optional in brackets at either end of its title, as a pattern."""
 _OPTIONAL = re.compile(
-    rf"\A[^\w(]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[^\w(]*)?[(\uff08](?:{OPTIONAL_WORDS})[)\uff09]"
-    rf"|[(\uff08](?:{OPTIONAL_WORDS})(?:\s*[:;,\u2013\u2014\uff0c\uff1a\u3001-][^()]*)?[)\uff09][^\w(]*\Z",
+    rf"\A[^\w(]*(?:T?[0-9]+(?:\.[0-9]+)*[a-z.)]?[^\w(]*(?:\[(?:P|US[0-9]+)\]\s*)*)?"
+    rf"[(\uff08](?:{OPTIONAL_WORDS})[)\uff09]"
+    rf"|[(\uff08](?:{OPTIONAL_WORDS})(?:(?:\s*[:;,\u2013\u2014\uff0c\uff1a\u3001-]|\sfor\s)[^()]*)?"
+    r"[)\uff09][^\w(]*\Z",
     re.IGNORECASE,
 )
 _NO_FINDINGS = re.compile(
@@ -287,6 +294,8 @@ _NO_FINDINGS = re.compile(
     rf"|risks?|notes?|decisions?){_NOW}"
 )
 """With a box these may be criteria: ``- [ ] No open issues``."""
+NUMBER_WITH_STAR = re.compile(r"[0-9]+(?:\.[0-9]+)*[.)]?\\?\*(?=\s)")
+"""``2.7* Write more tests``: a star that some put behind the number instead of the box."""
 _REMARK_IN_BRACKETS = re.compile(r"\s*[:;,\u2013\u2014\uff1a]\s*|\.\s+|\s--?\s")
 PLACEHOLDERS = frozenset(
     {"none", "none yet", "nothing", "nothing yet", "n/a", "tbd", "tba", "empty", "no tasks"}

@@ -298,6 +298,13 @@ def test_ids_are_explicit_or_of_the_title_and_numbered_when_they_repeat() -> Non
     ]
 
 
+def test_a_number_may_have_a_part() -> None:
+    plan = plan_of("- [ ] T052 a", "- [ ] T052.1 [P] b", "- [ ] T052.2: c", "- [x] T007a d")
+    assert [task.id for task in plan.tasks] == ["T052", "T052.1", "T052.2", "T007a"]
+    assert [task.title for task in plan.tasks] == ["a", "[P] b", "c", "d"]
+    assert plan_of("- [ ] T052. Write").tasks[0].id == "T052"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

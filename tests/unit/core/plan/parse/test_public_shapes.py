@@ -679,6 +679,10 @@ def test_findings_and_lists_beside_changes_are_reported() -> None:
         "a (optional: if time)",
         "a (später)",
         "a（可选，未纳入）",  # noqa: RUF001
+        "(Not Applicable) a",
+        "a (N/A)",
+        "a (skipped: the library does it)",
+        "a (not required for the first version)",
     ],
 )
 def test_a_title_may_say_that_it_is_optional(title: str) -> None:
@@ -687,3 +691,8 @@ def test_a_title_may_say_that_it_is_optional(title: str) -> None:
     assert not plan_of(f"- [ ] {title} things").tasks[0].optional or title.startswith(("(", "*"))
     assert plan_of("- [ ] a", f"  - [ ] {title}").tasks[1].optional
     assert all(task.optional for task in plan_of(f"- [ ] 2. {title}", "  - [ ] 2.1 b").tasks)
+
+
+def test_brackets_behind_an_id_and_its_tags_make_a_task_optional() -> None:
+    tasks = plan_of("- [ ] T014 [P] [US2] (not applicable) a", "- [ ] T015 (see T014) b").tasks
+    assert [task.optional for task in tasks] == [True, False]
