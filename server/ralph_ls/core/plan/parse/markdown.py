@@ -277,11 +277,15 @@ class _Known(NamedTuple):
 
     @property
     def has_box(self) -> bool:
-        """Whether boxes are where the tasks are: not if all of them are criteria, some open."""
+        """Whether boxes are where the tasks are.
+
+        Not if all of them are criteria, and some are open or other lines give their states.
+        """
         if self.described():
             return False
         only_aside = self.totals.boxes == self.totals.aside
-        return self.totals.boxes > 0 and not (only_aside and self.totals.open_aside)
+        has_others = self.totals.open_aside > 0 or self.totals.stated > 0
+        return self.totals.boxes > 0 and not (only_aside and has_others)
 
     def described(self) -> Collection[HeadingSection]:
         """The tasks or steps that have all the boxes, below labels for criteria or in bullets.

@@ -637,6 +637,14 @@ def test_a_box_at_a_step_beside_criteria_with_boxes_hides_no_other_step() -> Non
     assert (guarded.lost_boxes, told(guarded)) == (True, [])
 
 
+def test_the_tick_of_the_last_criterion_hides_no_step_that_is_done() -> None:
+    before = "## Phase 1\n1. Parse [DONE]\n2. Lex [DONE]\n\n## Success criteria\n- [ ] Fast\n"
+    after = before.replace("[ ]", "[x]")
+    guarded = guard(before, after)
+    assert (guarded.text, told(guarded)) == (after, [])
+    assert len(parse_markdown(after).plan.tasks) == 3
+
+
 @pytest.mark.parametrize(
     ("text", "is_without"),
     [(LINES, True), (PLAN, False), ("# Nothing\n", False), ("## A ✅\n## B 🚧\n", True)],

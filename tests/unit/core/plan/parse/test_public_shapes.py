@@ -193,6 +193,12 @@ QUEUE = (
             id="criteria-that-are-met",
         ),
         pytest.param(
+            ("# Plan", "## Phase 1", "1. Dig [DONE]", "2. Fill [DONE]", "## Success criteria",
+             "- [x] it holds"),
+            ["done Dig", "done Fill", "done it holds"],
+            id="criteria-that-are-met-after-the-steps",
+        ),
+        pytest.param(
             ("# Plan", "## Phase 1", "**Path**:", "0. Ground", "1. First floor"),
             ["todo Ground", "todo First floor"],
             id="counted-from-zero",
