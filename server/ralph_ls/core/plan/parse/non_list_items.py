@@ -34,6 +34,7 @@ from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
     find_remark,
     find_sign,
+    find_sign_with_words,
     is_of_one_stage,
     read_opening_sign,
     read_state,
@@ -117,6 +118,8 @@ def read_row(line: str, columns: TableColumns, section: HeadingSection) -> Table
         mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))
     elif mark is None and columns.state is None:
         mark, written_state = _read_number(line, cells, texts, _sign_column(columns, section))
+        if mark is not None and written_state is None:
+            mark, written_state = _read_opening_sign(line, cells, texts, columns.title) or (mark, None)
     if mark is None:
         return None
     priority = _cell_in(texts, columns.priority).lower() or None
@@ -156,6 +159,19 @@ def _read_number(
     return (begin + sign.start(1), begin + sign.end(1)), read_state(sign[1])
 
 
+def _read_opening_sign(
+    line: str, cells: Sequence[tuple[int, int]], texts: list[str], title: int | None
+) -> tuple[tuple[int, int], TaskState | None] | None:
+    """The sign that a title begins with, and its state: ``| 1 | ✅ Parser |``; it is cut out."""
+    if title is None or title >= len(cells):
+        return None
+    found = _SIGN_BEFORE.match(line, *cells[title])
+    if found is None:
+        return None
+    texts[title] = texts[title].removeprefix(found[1]).lstrip()
+    return found.span(1), read_state(found[1])
+
+
 def _sign_column(columns: TableColumns, section: HeadingSection) -> int | None:
     """Where a table without states gets them: behind a phase or number, else behind a task."""
     if columns.part is not None or columns.title is None:
@@ -183,7 +199,9 @@ def _is_planned(line: str, columns: TableColumns, section: HeadingSection) -> bo
 _NUMBERED_CELL = re.compile(r"\W*(?:\[[^\[\]]*\])?[\W_]*(?:[^\W\d_]{1,12}[ -]?)?[0-9]")
 _RULE = re.compile(r"\s*\|?[\s:]*-[-\s:|]*")
 _CELL_BOX = re.compile(r"\s*(?:[-*+]\s+)?\[([ xX~!\-]?)\]\s*")
-_SIGN_BEHIND = re.compile(r"\s*([✅✔☑✓🟢🟡🔄🚧⏳⬜☐🔲]\ufe0f?)\Z")
+_SIGN = r"([✅✔☑✓🟢🟡🔄🚧⏳⬜☐🔲]\ufe0f?)"
+_SIGN_BEHIND = re.compile(rf"\s*{_SIGN}\Z")
+_SIGN_BEFORE = re.compile(rf"\s*{_SIGN}\s*(?=[\w*_`])")
 EMPTY_CELLS = frozenset({"", "-", "\u2013", "\u2014"})
 """What a state column has for a task that was not begun."""
 _LONGEST_STATE = 24
@@ -254,8 +272,12 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         begins, ends = find_remark(title) or mark
         is_signed = section.name is None and _is_decoration(title, begins, ends)
         is_coloured = begins == 0 and title[0] in CIRCLES
-        written_state = _state_at_sign(title, begins, ends)
-        title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
+        signed = find_sign_with_words(title)
+        if signed is not None and signed.mark[0] <= mark[0] < signed.mark[1]:
+            mark, written_state, title = signed.mark, signed.state, title[: signed.start]
+        else:
+            written_state = _state_at_sign(title, begins, ends)
+            title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
     elif (tag := _find_state_tag(title)) is not None:
         mark, written_state = tag
         title = title[: mark[0] - 1].rstrip(" \t*_")

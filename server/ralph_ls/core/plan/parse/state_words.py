@@ -122,21 +122,37 @@ def closing_remark(text: str) -> StateRemark | None:
     Behind bold words a sign or a word in brackets may have more text behind it:
     ``**Parser.** ✅ With tests.``, ``**Parser** (done, in May): with tests``.
     """
-    bold = _remark_behind_bold(text)
+    bold = _remark_behind_bold(text) or bold_remark(text)
     if bold is not None:
         return bold
-    skipped = max(len(text) - _LONGEST_REMARK, 0)
-    found = _CLOSING.search(text, skipped)
+    signed = find_sign_with_words(text)
+    if signed is not None:
+        return StateRemark(signed.start, signed.state)
+    found = _CLOSING.search(text, max(len(text) - _LONGEST_REMARK, 0))
     if found is None or is_of_one_stage(text) or text.count("`", 0, found.start()) % 2:
         return None
     words = next(part for part in found.groups() if part is not None)
+    remark = _remark_of(found, words)
+    if remark is None:
+        return _remark_before_note(text, found, words)
+    removes = remark.state is TaskState.SKIPPED and _REMOVES.match(text) is not None
+    return None if removes else remark
+
+
+def _remark_of(found: re.Match[str], words: str) -> StateRemark | None:
+    """The state in all of the words that a text ends with, or behind their last dash."""
     state = _state_behind(words)
     if state is None and found[1] is not None:
-        state = _state_among(found[1])
-    if state is TaskState.SKIPPED and _REMOVES.match(text) is not None:
-        return None
+        state = _state_among(words) or _state_before_reason(words)
     if state is not None:
         return StateRemark(found.start(), state)
+    dash = None if found[2] is None else _LAST_DASH.search(words)
+    state = None if dash is None else _state_behind(dash[1])
+    return None if dash is None or state is None else StateRemark(found.start(2) + dash.start(), state)
+
+
+def _remark_before_note(text: str, found: re.Match[str], words: str) -> StateRemark | None:
+    """``Parser — DONE (PR 4)``, ``Parser ✓ (PR 4)``: a state in front of the words at the end."""
     may_precede, is_note = is_tail(fold_words(words), 0), found[1] is not None
     remark = _remark_before(text, found.start()) if is_note or may_precede else None
     if remark is None and is_note and may_precede:
@@ -201,6 +217,43 @@ def _state_among(words: str) -> TaskState | None:
     if max(map(len, parts)) > _LONGEST_PART:
         return None
     return next((read_state(part) for part in parts if _is_only_words(part)), None)
+
+
+def _state_before_reason(words: str) -> TaskState | None:
+    """The state in ``blocked: no key``; work that is open says more by its reason."""
+    parts = _REASON.split(words, maxsplit=1)
+    state = read_state_word(parts[0]) if len(parts) > 1 else None
+    return None if state is TaskState.TODO else state
+
+
+class SignedWords(NamedTuple):
+    """A sign beside words for a state at the end of a text: ``- ✅ Done``."""
+
+    start: int
+    """Where it begins with the marks before it."""
+    mark: tuple[int, int]
+    """The sign and the words."""
+    state: TaskState
+
+
+def find_sign_with_words(text: str) -> SignedWords | None:
+    """Find ``✅ Done`` or ``— done ✅`` at the end of a text; None for a sign alone."""
+    sign = _LAST_SIGN.search(text)
+    if sign is None or not sign.start() or is_of_one_stage(text):
+        return None
+    begin, behind = sign.start(1), sign[2].strip("*_ \t")
+    if behind:
+        if not _is_only_words(behind):
+            return None
+        end = sign.start(2) + sign[2].rindex(behind) + len(behind)
+        start = len(text[:begin].rstrip(_BEFORE_STATE))
+        state = read_word(behind) or _STATE_OF_SIGN[sign[1]]
+        return SignedWords(start, (begin, end), state)
+    word = _WORD_BEFORE_SIGN.search(text, max(begin - _LONGEST_PART, 0), begin)
+    state = None if word is None else read_state_word(word[1])
+    if word is None or state is None or word.start() == 0:
+        return None
+    return SignedWords(word.start(), (word.start(1), sign.start(2)), state)
 
 
 def _is_only_words(text: str) -> bool:
@@ -353,11 +406,22 @@ _OPEN_BOX = re.compile(r"[\s*_`]*\[ ?\][\s*_`]*")
 _CLOSING = re.compile(
     rf"\s*(?:[(\[（【]([^()\[\]（）【】]+)[)\]）】]"  # noqa: RUF001
     rf"|(?: --? | -(?=(?i:ok|done)\b)| [\u2013\u2014|] ?|\u2014|:\s|：)"  # noqa: RUF001
-    rf"\s*([^:：\u2013\u2014|()（）]+)"  # noqa: RUF001
+    rf"\s*([^:：\u2013\u2014|()（）\[\]【】]+)"  # noqa: RUF001
     rf"|((?:{_SIGN.pattern}\s*)+))[\s*_.!]*\Z"
 )
+_LAST_DASH = re.compile(r"\s--?\s(?!.*\s--?\s)(.+)\Z", re.DOTALL)
+"""``- done`` of ``Phase 1: Parser - done``, where the colon is no separator."""
+_LAST_SIGN = re.compile(
+    rf"(?<=[\s*_:\u2013\u2014-]){_ITEM_SIGN.pattern}([^{''.join(_STATE_OF_SIGN)}]{{0,60}})\Z"
+)
+_WORD_BEFORE_SIGN = re.compile(
+    r"\s*(?:\s--?\s|[\u2013\u2014|:])\s*[*_]*"
+    r"([^\W\d_](?:(?!\s--?\s)[^:()\u2013\u2014|])*?)[*_]*\s*\Z"
+)
+_BEFORE_STATE = " \t*_:|\u2013\u2014-"
+_REASON = re.compile(r"\s*[:：]\s*|\s[\u2013\u2014-]\s")  # noqa: RUF001
 _BEFORE_NOTE = re.compile(r"(?:\s--?\s|\s?[\u2013\u2014]\s?)\s*([^:()\u2013\u2014-]+)\Z")
-_BOLD_AT_END = re.compile(r"\s*(?<=\s)\*\*([^\s*][^*]{0,22})\*\*\s*\Z")
+_BOLD_AT_END = re.compile(r"(?:\s+--?|\s*[\u2013\u2014:|])?\s*(?<=\s)\*\*([^\s*][^*]{0,22})\*\*\s*\Z")
 _BOLD_THEN_SIGN = re.compile(rf"(\*\*[^*]+\*\*)[\s:\u2013\u2014-]*{_SIGN.pattern}(?=\s)")
 _BOLD_THEN_WORD = re.compile(r"(\*\*[^*]+\*\*)\s*[*_]{0,3}\(([^(),;:\u2013\u2014]{2,30})[,;:)]")
 _OPENING = re.compile(r"[*_]{0,3}([^\s*_:：][^:：]{1,24})[:：]\s*(?=\S)")  # noqa: RUF001

@@ -156,7 +156,7 @@ QUEUE = (
         ),
         pytest.param(
             BOARD,
-            ["inProgress Task 1: Boil MOSTLY DONE", "inProgress Whistle",
+            ["inProgress Task 1: Boil", "inProgress Whistle",
              "todo Ask three shops", "todo a plain bullet"],
             id="headings-that-are-described",
         ),
@@ -463,7 +463,7 @@ def test_states_in_front_and_behind() -> None:
             ("### A-1. Beam", "| ID | Task | Note |", "|---|---|---|", "| A-1.1 | Saw | A-9 |",
              "| A-1.2 | A-2 again | x |", "### A-2. Tiles — ✅ all done", "Text.",
              "### A-3. Rain", "| ID | Task |", "|---|---|", "| A-3.1 | Oil |", "| A-3.2 | Wax |"),
-            ["todo Saw", "todo A-2 again", "done A-2. Tiles — all done", "todo Oil", "todo Wax"],
+            ["todo Saw", "todo A-2 again", "done A-2. Tiles", "todo Oil", "todo Wax"],
             id="tables-beside-a-group-that-is-done",
         ),
         pytest.param(
