@@ -22,14 +22,14 @@ from ralph_ls.core.plan.edit.proposals import Lines, item_text
 from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.plan.parse.items import read_field, read_status, read_status_part
 from ralph_ls.core.plan.parse.lines import find_marks
-from ralph_ls.core.plan.parse.non_list_items import TableColumns, cells_of, read_columns
 from ralph_ls.core.plan.parse.state_tables import HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS
-from ralph_ls.core.plan.parse.state_words import (
+from ralph_ls.core.plan.parse.state_words import word_like
+from ralph_ls.core.plan.parse.table_rows import TableColumns, cells_of, read_columns
+from ralph_ls.core.plan.parse.title_states import (
     closing_remark,
     find_remark,
     opening_remark,
     opening_sign,
-    word_like,
 )
 from ralph_ls.protocol.task_words import Priority, TaskState
 
@@ -139,6 +139,8 @@ def find_tags(line: str, start: int, names: re.Pattern[str]) -> Iterator[tuple[i
         if names.fullmatch((found[1] or found[2]).strip()) is None:
             continue
         begin, end = found.span()
+        if line.startswith("**", end) and line.endswith("**", 0, begin):
+            begin, end = begin - 2, end + 2
         end += line[end : end + 1] == ":"
         if line[end : end + 1].isspace():
             yield begin, end + 1
@@ -153,7 +155,7 @@ def find_state_remarks(line: str, start: int, end: int) -> list[tuple[int, int]]
     if (closing := closing_remark(words)) is not None and closing.start:
         found.append((start + closing.start, start + len(words)))
     if (opening := opening_remark(words)) is not None:
-        found.append((start, start + opening[1]))
+        found.append((start, start + opening.end))
     found.sort()
     return [one for nth, one in enumerate(found) if not nth or found[nth - 1][1] <= one[0]]
 
@@ -183,7 +185,8 @@ def _own(
         sign = opening_sign(line[at:])
         if sign is None:
             return None
-        return StatePiece(0, at, at + sign[1], sign_like(line[at:], word))
+        begin, end = at + sign[0], at + sign[1]
+        return StatePiece(0, begin, end, sign_like(line[begin:end], word))
     if mark is None:
         return None
     start, end = mark

@@ -45,7 +45,7 @@ from ralph_ls.core.plan.edit.state_markup import (
 from ralph_ls.core.plan.model import Plan, Task, TaskKind
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.parse.state_words import opening_remark
+from ralph_ls.core.plan.parse.title_states import opening_remark
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.task_words import Priority, TaskState
 
@@ -276,7 +276,7 @@ def _prioritised(
         gap = "" if text[task.start + at - 1].isspace() else " "
         yield [TextChange(task.start + at, task.start + at, f"{gap}{tag} ")]
         if (remark := opening_remark(text[task.start + at : task.end])) is not None:
-            behind = task.start + at + remark[1]
+            behind = task.start + at + remark.end
             yield [TextChange(behind, behind, f"{tag} ")]
     if task.kind is TaskKind.ROW:
         row = row_edit(lines_in(text), task)

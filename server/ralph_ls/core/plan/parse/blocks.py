@@ -18,6 +18,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
+from ralph_ls.core.plan.parse.heading_items import has_state, may_be_task
 from ralph_ls.core.plan.parse.headings import (
     NO_TASKS,
     UNITS,
@@ -28,10 +29,8 @@ from ralph_ls.core.plan.parse.headings import (
 )
 from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
-from ralph_ls.core.plan.parse.non_list_items import has_state, may_be_task
 from ralph_ls.core.plan.parse.scanner import NotedLine, begins_block, scan_block
 from ralph_ls.core.plan.parse.section_words import COUNTED, STEP_NAME
-from ralph_ls.core.plan.parse.state_words import has_ornament
 from ralph_ls.core.plan.parse.task_rules import (
     ParsedRow,
     PlanContext,
@@ -40,6 +39,7 @@ from ralph_ls.core.plan.parse.task_rules import (
     numbered_sections,
     select_tasks,
 )
+from ralph_ls.core.plan.parse.title_states import has_ornament
 from ralph_ls.core.plan.parse.titles import (
     folded_title_id,
 )

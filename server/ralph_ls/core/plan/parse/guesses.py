@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from ralph_ls.core.plan.model import GuessCause, PlanGuess, TaskKind
 from ralph_ls.core.plan.parse.blocks import BlockReading, PlacedBlock, words_in
 from ralph_ls.core.plan.parse.contradictions import find_contradictions
+from ralph_ls.core.plan.parse.heading_items import has_tag, opens_with_tag
 from ralph_ls.core.plan.parse.headings import (
     NO_TASKS,
     HeadingClass,
@@ -29,14 +30,6 @@ from ralph_ls.core.plan.parse.headings import (
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import begins_like_box, find_marks, lines_of
-from ralph_ls.core.plan.parse.non_list_items import (
-    EMPTY_CELLS,
-    TableColumns,
-    cells_of,
-    has_tag,
-    opens_with_tag,
-    read_columns,
-)
 from ralph_ls.core.plan.parse.scanner import LineKind
 from ralph_ls.core.plan.parse.section_words import (
     NO_WORK,
@@ -46,7 +39,8 @@ from ralph_ls.core.plan.parse.section_words import (
     TASK_NAME,
     WORK,
 )
-from ralph_ls.core.plan.parse.state_words import closing_remark, find_sign, opening_sign, read_state
+from ralph_ls.core.plan.parse.state_words import find_sign, read_state
+from ralph_ls.core.plan.parse.table_rows import EMPTY_CELLS, TableColumns, cells_of, read_columns
 from ralph_ls.core.plan.parse.task_rules import (
     ParsedRow,
     PlanContext,
@@ -54,6 +48,7 @@ from ralph_ls.core.plan.parse.task_rules import (
     is_field,
     item_has_state,
 )
+from ralph_ls.core.plan.parse.title_states import closing_remark, opening_sign
 from ralph_ls.core.plan.parse.titles import is_no_task
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 

@@ -55,12 +55,8 @@ from ralph_ls.core.plan.parse.section_words import (
     UNIT_NAME,
     WORK,
 )
-from ralph_ls.core.plan.parse.state_words import (
-    closing_remark,
-    opening_sign,
-    read_state,
-    read_state_word,
-)
+from ralph_ls.core.plan.parse.state_words import read_state, read_state_word
+from ralph_ls.core.plan.parse.title_states import closing_remark, opening_remark, opening_sign
 from ralph_ls.protocol.task_words import Priority, TaskState
 
 
@@ -583,14 +579,14 @@ _ISSUES = frozenset(
 @lru_cache(maxsize=1024)
 def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
     """Judge a heading by its words; the same few are read again with every change of a plan."""
+    state, title = _state_in_front(title)
     words, name = _normalise(title), _read_name(title)
     priority, kind = _read_priority(title, words), _read_kind(words)
     if (words == _IMPORTANT and ":" in title) or (name and kind is SectionKind.PROSE):
         # It says how important the work is that the rest names, or names a task or a phase.
         kind = SectionKind.PLAIN
-    if kind is SectionKind.PLAIN and priority is not None:
-        kind = SectionKind.TASKS
-    if kind is SectionKind.PLAIN and _SEVERAL_TO_DO.match(title) is not None:
+    asks = priority is not None or _SEVERAL_TO_DO.match(title) is not None
+    if kind is SectionKind.PLAIN and asks:
         kind = SectionKind.TASKS
     if CRITERIA.fullmatch(words) is not None and RECURRING.search(title) is not None:
         kind = SectionKind.NOTES
@@ -600,7 +596,7 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         # The parts of the work are done in their order.
         None if name is HeadingClass.STEP else priority,
         _is_set_aside(title, words, optional_sections),
-        _read_done(title, kind),
+        _read_done(title, kind) if state is None else state is TaskState.DONE,
         STEPS.match(bare) is not None or _names_steps(words),
         _names_steps(words),
         CRITERIA.fullmatch(words) is not None,
@@ -667,6 +663,17 @@ def _without_tags(title: str) -> str:
     while (tag := _TAG_BEFORE.match(bare)) is not None:
         bare = bare[tag.end() :]
     return bare
+
+
+def _state_in_front(title: str) -> tuple[TaskState | None, str]:
+    """A state in front of the name of a task or step, and the rest: ``DONE: Phase 1``."""
+    bare = _without_tags(title)
+    if (sign := opening_sign(bare)) is not None:
+        bare = bare[sign[1] :].lstrip()
+    remark = opening_remark(bare)
+    if remark is None or _read_name(bare[remark.end :]) is None:
+        return None, title
+    return remark.state, bare[remark.end :]
 
 
 def _read_name(title: str) -> HeadingClass | None:

@@ -336,9 +336,9 @@ class _Known(NamedTuple):
         n_alike = sum(self.others[one] for one in (HeadingClass.REMARKED, *_STATED_STEPS))
         if self.has_box or n_alike < _PATTERN:
             stated -= {HeadingClass.REMARKED}
-        if self.others[HeadingClass.STATED] == 1 and self.totals.stated > _PATTERN:
+        if sum(self.others[one] for one in _ALONE) == 1 and self.totals.stated > _PATTERN:
             # One part of many lines, whose states say more.
-            stated -= {HeadingClass.STATED}
+            stated -= _ALONE
         return stated - {HeadingClass.REMARKED_STEP} if self.has_box else stated
 
     def _named_headings(self, stated: set[HeadingClass]) -> set[HeadingClass]:
@@ -353,6 +353,7 @@ class _Known(NamedTuple):
         return wanted
 
 
+_ALONE = frozenset({HeadingClass.STATED, HeadingClass.SIGNED})
 _ORNATE = 2
 """So many headings with other emoji make those in front decoration."""
 _STATED_STEPS = frozenset(

@@ -28,6 +28,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from ralph_ls.core.markdown_fences import CODE_INDENT, DOCUMENTS, opens_inside
+from ralph_ls.core.plan.parse.heading_items import heading_item, may_be_task, says_state
 from ralph_ls.core.plan.parse.headings import (
     NAMED_TASKS,
     NO_TASKS,
@@ -72,17 +73,10 @@ from ralph_ls.core.plan.parse.lines import (
     star_length,
     unclosed_finding,
 )
-from ralph_ls.core.plan.parse.non_list_items import (
-    EMPTY_CELLS,
-    TableColumns,
-    heading_item,
-    may_be_task,
-    read_columns,
-    row_item,
-    says_state,
-)
 from ralph_ls.core.plan.parse.section_words import ALL_DONE, PARTS_DONE, STEP_NAME, TASK_NAME
-from ralph_ls.core.plan.parse.state_words import bold_remark, box_mark, read_state_word
+from ralph_ls.core.plan.parse.state_words import box_mark, read_state_word
+from ralph_ls.core.plan.parse.table_rows import EMPTY_CELLS, TableColumns, read_columns, row_item
+from ralph_ls.core.plan.parse.title_states import bold_remark
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.protocol.task_words import TaskState
 

@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
+from ralph_ls.core.plan.parse.heading_items import has_state, has_tag, opens_with_tag
 from ralph_ls.core.plan.parse.headings import (
     NO_TASKS,
     HeadingClass,
@@ -43,19 +44,14 @@ from ralph_ls.core.plan.parse.headings import (
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task, field_label
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
-from ralph_ls.core.plan.parse.non_list_items import (
-    has_state,
-    has_tag,
-    opens_with_tag,
-)
 from ralph_ls.core.plan.parse.section_words import WORK
 from ralph_ls.core.plan.parse.state_tables import BOX_MARKS
-from ralph_ls.core.plan.parse.state_words import (
+from ralph_ls.core.plan.parse.state_words import read_state_word
+from ralph_ls.core.plan.parse.title_states import (
     closing_remark,
     opening_remark,
     opening_sign,
     read_opening_sign,
-    read_state_word,
 )
 from ralph_ls.core.plan.parse.titles import (
     TitleParts,
@@ -432,7 +428,7 @@ def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
         return item.written_state or written_state, text
     if (begun := opening_remark(item.text)) is not None:
         bold = "**" if item.text.startswith("**") else ""
-        return item.written_state or begun[0], bold + item.text[begun[1] :]
+        return item.written_state or begun.state, bold + item.text[begun.end :]
     if remark is None or not _is_remark(item.text, remark.start):
         return item.written_state, item.text
     is_next = remark.state is TaskState.TODO and item.section.is_begun

@@ -278,7 +278,8 @@ OPTIONAL_WORDS = in_both_scripts(
     r"|más adelante|aplazado|mais tarde|adiado|позже|отложено|później|odłożone|uitgesteld"
     r"|più tardi|rimandato|nanti|ditunda|sonra|ertelendi|để sau|пізніше|відкладено"
     r"|skipped|not applicable|n/a|not needed|no longer needed|not required|cancelled|canceled"
-    r"|dropped|obsolete|superseded|out of scope|won't do|wont do|不适用|不需要|該当なし|対象外|해당 없음"
+    r"|dropped|obsolete|superseded|out of scope|won't do|wont do|不适用|不需要|該当なし|対象外"
+    r"|해당 없음"
     r"|entfällt|nicht nötig|sans objet|no aplica|não se aplica|не требуется|nie dotyczy"
 )
 """What makes a task optional in brackets at either end of its title, as a pattern."""

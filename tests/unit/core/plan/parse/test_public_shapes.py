@@ -6,7 +6,7 @@ import pytest
 
 from ralph_ls.core.plan.model import GuessCause
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.parse.state_words import closing_remark, opening_remark
+from ralph_ls.core.plan.parse.title_states import closing_remark, opening_remark
 from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import plan_of, shown
 
@@ -374,7 +374,7 @@ def test_the_described_heading_keeps_its_priority() -> None:
 
 
 def test_states_in_front_and_behind() -> None:
-    assert opening_remark("Done: it") == (TaskState.DONE, 6)
+    assert opening_remark("Done: it") == (TaskState.DONE, 6, (0, 4))
     assert opening_remark("Todo: it") is None, "what is open says nothing"
     assert opening_remark("Name: it") is None
     assert opening_remark("Done") is None

@@ -6,7 +6,8 @@ import pytest
 
 from ralph_ls.core.plan.edit.task_edits import tick_task, untick_task
 from ralph_ls.core.plan.parse.items import read_status
-from ralph_ls.core.plan.parse.state_words import closing_remark, is_done_word, opening_remark
+from ralph_ls.core.plan.parse.state_words import is_done_word
+from ralph_ls.core.plan.parse.title_states import closing_remark, opening_remark
 from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import plan_of, shown
 
@@ -190,7 +191,7 @@ def test_a_plan_that_is_realised_is_done() -> None:
         ("Phase 2 — Roof ⏸️", "todo Phase 2 — Roof"),
         ("Phase 2 — maybe ⏸", "todo Phase 2 — maybe"),
         ("⏸️ Phase 2: Roof", "todo Phase 2: Roof"),
-        ("⏭️ Skipped: Phase 2 - Roof", "skipped Skipped: Phase 2 - Roof"),
+        ("⏭️ Skipped: Phase 2 - Roof", "skipped Phase 2 - Roof"),
         ("⏸️ Phase 2: Roof (deferred)", "skipped Phase 2: Roof (deferred)"),
     ],
 )

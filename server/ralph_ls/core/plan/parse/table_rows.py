@@ -1,7 +1,7 @@
-"""Items that are not list items: headings and rows of tables that may be tasks.
+"""Rows of tables that may be tasks, read line by line according to the table's header.
 
-A table is read line by line according to its header: a row has a box in any column, or a state in
-the state column. Whether an item is a task is decided by ``task_rules``.
+A row has a box in any column, or a state in the state column; where there is none, a sign beside
+its number or in front of its title. Whether it is a task is decided by ``task_rules``.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import TaskKind
-from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection
+from ralph_ls.core.plan.parse.headings import HeadingSection
 from ralph_ls.core.plan.parse.items import PlanItemDraft, read_status
 from ralph_ls.core.plan.parse.lines import MarkdownLine
 from ralph_ls.core.plan.parse.section_words import (
     DETAIL_COLUMNS,
     NUMBER_COLUMNS,
-    NUMBERED,
     PART_COLUMNS,
     PRIORITY_COLUMNS,
     STATE_COLUMNS,
@@ -26,20 +25,8 @@ from ralph_ls.core.plan.parse.section_words import (
     TOTALS,
     WORK_COLUMNS,
 )
-from ralph_ls.core.plan.parse.state_words import (
-    CIRCLES,
-    OPEN_BOX_SIGNS,
-    StateRemark,
-    bold_remark,
-    closing_remark,
-    find_remark,
-    find_sign,
-    find_sign_with_words,
-    is_of_one_stage,
-    read_opening_sign,
-    read_state,
-)
-from ralph_ls.core.plan.parse.titles import is_explicit_id, without_half_bold
+from ralph_ls.core.plan.parse.state_words import read_state
+from ralph_ls.core.plan.parse.titles import is_explicit_id
 from ralph_ls.protocol.task_words import TaskState
 
 
@@ -59,6 +46,10 @@ class TableColumns:
     """``#``, ``ID`` and the like."""
     is_of_work: bool = False
     """Whether the name of the title's column says that each row is work."""
+
+
+_PlacedState: TypeAlias = tuple[tuple[int, int] | None, TaskState | None]
+"""Where a state is or would be, None where the row has no such place; and what it is."""
 
 
 class TableRow(NamedTuple):
@@ -107,19 +98,10 @@ def read_row(line: str, columns: TableColumns, section: HeadingSection) -> Table
     texts = [line[begin:end].strip().replace("\\|", "|") for begin, end in cells]
     if any(text.strip("*_`: ").lower() in TOTALS for text in texts[:2]):
         return None
-    written_state = None
     mark, box = _take_box(line, cells, texts)
-    if mark is None and columns.state is not None and columns.state < len(cells):
-        begin, end = cells[columns.state]
-        cell = texts[columns.state]
-        written_state = read_status(cell)
-        if written_state is None and len(cell) > _LONGEST_STATE:
-            return None
-        mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))
-    elif mark is None and columns.state is None:
-        mark, written_state = _read_number(line, cells, texts, _sign_column(columns, section))
-        if mark is not None and written_state is None:
-            mark, written_state = _read_opening_sign(line, cells, texts, columns.title) or (mark, None)
+    written_state = None
+    if mark is None:
+        mark, written_state = _read_state_of_row(line, cells, texts, columns, section)
     if mark is None:
         return None
     priority = _cell_in(texts, columns.priority).lower() or None
@@ -141,9 +123,32 @@ def _take_box(
     return None, None
 
 
+def _read_state_of_row(
+    line: str,
+    cells: Sequence[tuple[int, int]],
+    texts: list[str],
+    columns: TableColumns,
+    section: HeadingSection,
+) -> _PlacedState:
+    """The state in its column; without one, beside the number or in front of the title."""
+    if columns.state is None:
+        mark, state = _read_number(line, cells, texts, _sign_column(columns, section))
+        if mark is not None and state is None:
+            return _read_opening_sign(line, cells, texts, columns.title) or (mark, None)
+        return mark, state
+    if columns.state >= len(cells):
+        return None, None
+    begin, end = cells[columns.state]
+    cell = texts[columns.state]
+    state = read_status(cell)
+    if state is None and len(cell) > _LONGEST_STATE:
+        return None, None
+    return (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip())), state
+
+
 def _read_number(
     line: str, cells: Sequence[tuple[int, int]], texts: list[str], part: int | None
-) -> tuple[tuple[int, int] | None, TaskState | None]:
+) -> _PlacedState:
     """The sign beside the number of a part of the work, and its state: ``| 0 ✅ | Parser |``.
 
     The sign is cut out of the text; without one its place is the end of the cell.
@@ -161,7 +166,7 @@ def _read_number(
 
 def _read_opening_sign(
     line: str, cells: Sequence[tuple[int, int]], texts: list[str], title: int | None
-) -> tuple[tuple[int, int], TaskState | None] | None:
+) -> _PlacedState | None:
     """The sign that a title begins with, and its state: ``| 1 | ✅ Parser |``; it is cut out."""
     if title is None or title >= len(cells):
         return None
@@ -256,130 +261,6 @@ def _width(text: str) -> int:
     return len(text) + sum(mark > "\u2e80" for mark in text)
 
 
-def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> PlanItemDraft:
-    """Take a box or an emoji for a state out of a heading; one without may get a state later."""
-    begin, title = line.text.find(title), section.with_signs(title)
-    found = _BOX.match(title)
-    box, mark, written_state = None, None, None
-    is_signed = is_coloured = is_in_words = False
-    if found is not None:
-        box, mark = found[2].strip(), found.span(2)
-        title = f"{found[1]}{title[found.end() :]}"
-    elif "[" in title and (behind := _BOX_BEHIND.search(title)) is not None:
-        box, mark = behind[1].strip(), behind.span(1)
-        title = f"{title[: behind.start()].rstrip()} {title[behind.end() :].lstrip()}".rstrip()
-    elif not is_of_one_stage(title) and (mark := find_sign(title)) is not None:
-        begins, ends = find_remark(title) or mark
-        is_signed = section.name is None and _is_decoration(title, begins, ends)
-        is_coloured = begins == 0 and title[0] in CIRCLES
-        signed = find_sign_with_words(title)
-        if signed is not None and signed.mark[0] <= mark[0] < signed.mark[1]:
-            mark, written_state, title = signed.mark, signed.state, title[: signed.start]
-        else:
-            written_state = _state_at_sign(title, begins, ends)
-            title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
-    elif (tag := _find_state_tag(title)) is not None:
-        mark, written_state = tag
-        title = title[: mark[0] - 1].rstrip(" \t*_")
-    elif (remark := bold_remark(title)) is not None:
-        is_signed = section.name in _GUESSED_WITH_WORDS
-        bare = title.rstrip().removesuffix("**")
-        mark, written_state = (bare.rindex("**") + 2, len(bare)), remark.state
-        title, is_in_words = title[: remark.start], True
-    elif (remark := _find_remark_in_words(title, section)) is not None:
-        is_in_words = True
-        is_signed = section.name in _GUESSED_WITH_WORDS
-        written_state, title = remark.state, without_half_bold(title[: remark.start])
-    return PlanItemDraft(
-        line=line.number,
-        start=line.start,
-        end=line.start + len(line.text),
-        column=line.column,
-        content=line.column,
-        is_numbered=False,
-        box=box,
-        text=title,
-        section=section,
-        parent=None,
-        kind=TaskKind.HEADING,
-        mark=None if mark is None else (begin + mark[0], begin + mark[1]),
-        written_state=written_state,
-        is_signed=is_signed,
-        is_coloured=is_coloured,
-        is_in_words=is_in_words,
-    )
-
-
-def _is_decoration(title: str, begins: int, ends: int) -> bool:
-    """Whether an emoji may be no state: one in front, or a cross in front of a problem's words."""
-    if begins == 0:
-        return NUMBERED.match(title[ends:]) is None and title[0] not in OPEN_BOX_SIGNS
-    number = NUMBERED.match(title) if title[begins] == "❌" else None
-    return number is not None and not title[number.end() : begins].strip()
-
-
-def _state_at_sign(title: str, begins: int, ends: int) -> TaskState | None:
-    """The state that an emoji gives, in which words behind it have precedence."""
-    if not begins:
-        return read_opening_sign(title, ends)[0]
-    return read_state(title[ends:]) or read_state(title[begins:ends])
-
-
-def _find_state_tag(title: str) -> tuple[tuple[int, int], TaskState] | None:
-    """A state in square brackets at the end: ``[ERLEDIGT]``; not those that a title may begin with.
-
-    Its place is inside the brackets.
-    """
-    tag = None if has_tag(title) else _STATE_TAG.search(title)
-    remark = None if tag is None else closing_remark(tag[0])
-    return None if tag is None or remark is None else (tag.span(1), remark.state)
-
-
-_GUESSED_WITH_WORDS = frozenset({None, HeadingClass.STEP})
-"""Headings that state words at their end make tasks only in a plan without boxes."""
-
-
-def _find_remark_in_words(title: str, section: HeadingSection) -> StateRemark | None:
-    """A state in words at the end; where the heading has no name, no ``- next`` or ``: open``."""
-    remark = closing_remark(title) if _OPENS_REMARK.search(title) is not None else None
-    if remark is not None and has_tag(title):
-        return None
-    if remark is None or section.name is not None or title[remark.start :].strip()[:1] in _OPENERS:
-        return remark
-    return None if remark.state is TaskState.TODO else remark
-
-
-_OPENS_REMARK = re.compile(r"[(\[\uff08\u3010:\uff1a|\u2013\u2014-]")
-_OPENERS = frozenset("([\uff08\u3010")
-
-
-def has_state(heading: PlanItemDraft) -> bool:
-    """Whether the line of a heading has a state."""
-    if heading.box is not None or heading.written_state is not None:
-        return True
-    return has_tag(heading.text)
-
-
-def says_state(heading: PlanItemDraft) -> bool:
-    """Whether a heading is a task by a state that is no decoration."""
-    return has_state(heading) and not heading.is_signed
-
-
-def may_be_task(heading: PlanItemDraft) -> bool:
-    """Whether a heading may be a task by its own words or a line below, not by those beside it."""
-    return heading.section.name is not None or heading.is_described or has_state(heading)
-
-
-def has_tag(text: str) -> bool:
-    """Whether a text has a strike, or a tag such as ``[DONE]`` or ``[WIP]``."""
-    return _TAG.search(text) is not None
-
-
-def opens_with_tag(text: str) -> bool:
-    """Whether a tag is where a box would be: ``[blocked] Wait for the key``."""
-    return _TAG.match(text) is not None and text.startswith("[")
-
-
 def row_item(
     line: MarkdownLine, columns: TableColumns, section: HeadingSection
 ) -> PlanItemDraft | None:
@@ -410,12 +291,3 @@ def row_item(
         is_planned=is_without_state and _is_planned(line.text, columns, section),
         end_line=line.number,
     )
-
-
-_BOX = re.compile(r"((?:[0-9.]+\s+)?)\[([ xX~!-]?)\]\s+(?=\S)")
-_BOX_BEHIND = re.compile(r"(?<=\s)`?\[([ xX~!-])\]`?(?=\s|\Z)")
-_STATE_TAG = re.compile(r"(?<=\s)[*_]{0,3}\[([^\[\]]{2,40})\][*_ \t]*\Z")
-_TAG = re.compile(
-    r"~~\S.*~~|\[\s*(?:done|completed?|wip|in[ _-]progress|to-?do|pending|blocked\b[^\[\]]*)\s*\]",
-    re.IGNORECASE,
-)
