@@ -22,10 +22,10 @@ from ralph_ls.core.plan.edit.proposals import Lines, item_text
 from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.plan.parse.items import read_field, read_status, read_status_part
 from ralph_ls.core.plan.parse.lines import find_marks
-from ralph_ls.core.plan.parse.state_tables import HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS
-from ralph_ls.core.plan.parse.state_words import word_like
 from ralph_ls.core.plan.parse.table_rows import TableColumns, cells_of, read_columns
-from ralph_ls.core.plan.parse.title_states import (
+from ralph_ls.core.plan.parse.words.state_tables import HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS
+from ralph_ls.core.plan.parse.words.state_words import word_like
+from ralph_ls.core.plan.parse.words.title_states import (
     closing_remark,
     find_remark,
     opening_remark,
@@ -87,8 +87,7 @@ def write_status_lines(lines: Sequence[str], word: StateWord) -> list[StatePiece
 
 
 def _status_value(line: str) -> tuple[int, int] | None:
-    field = read_field(item_text(line))
-    if field is None:
+    if (field := read_field(item_text(line))) is None:
         return read_status_part(line)
     if field.name != "status":
         return None
@@ -168,8 +167,7 @@ def reword_remark(remark: str, word: StateWord) -> str:
 
 def find_strike(line: str, start: int) -> tuple[int, int] | None:
     """The places of the two ``~~`` around a title."""
-    begin = line.find("~~", start)
-    end = line.find("~~", begin + 2)
+    end = line.find("~~", (begin := line.find("~~", start)) + 2)
     return None if begin < 0 or end < 0 else (begin, end)
 
 
@@ -182,11 +180,10 @@ def _own(
     if kind is TaskKind.ITEM:
         marks = find_marks(line)
         at = 0 if marks is None else marks.text
-        sign = opening_sign(line[at:])
-        if sign is None:
+        if (sign := opening_sign(line[at:])) is None:
             return None
-        begin, end = at + sign[0], at + sign[1]
-        return StatePiece(0, begin, end, sign_like(line[begin:end], word))
+        begin = at + sign[0]
+        return StatePiece(0, begin, at + sign[1], sign_like(line[begin:], word))
     if mark is None:
         return None
     start, end = mark

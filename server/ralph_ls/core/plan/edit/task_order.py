@@ -45,7 +45,7 @@ from ralph_ls.core.plan.edit.state_markup import (
 from ralph_ls.core.plan.model import Plan, Task, TaskKind
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.parse.title_states import opening_remark
+from ralph_ls.core.plan.parse.words.title_states import opening_remark
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.task_words import Priority, TaskState
 

@@ -16,7 +16,7 @@ from ralph_ls.core.plan.lint.remarks import (
 )
 from ralph_ls.core.plan.model import GuessCause, PlanGuess
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
-from ralph_ls.core.plan.parse.state_words import CIRCLES
+from ralph_ls.core.plan.parse.words.state_words import CIRCLES
 from ralph_ls.core.plurals import count_of
 
 _GUESSED = {

@@ -15,7 +15,7 @@ from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark, QuickFix
 from ralph_ls.core.plan.model import GuessCause, ParsedPlan, Task, TaskKind
 from ralph_ls.core.plan.parse.lines import after_loose_box, find_marks, lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.parse.title_states import opening_sign
+from ralph_ls.core.plan.parse.words.title_states import opening_sign
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.task_words import TaskState
 

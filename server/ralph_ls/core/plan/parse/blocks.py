@@ -30,7 +30,6 @@ from ralph_ls.core.plan.parse.headings import (
 from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
 from ralph_ls.core.plan.parse.scanner import NotedLine, begins_block, scan_block
-from ralph_ls.core.plan.parse.section_words import COUNTED, STEP_NAME
 from ralph_ls.core.plan.parse.task_rules import (
     ParsedRow,
     PlanContext,
@@ -39,10 +38,11 @@ from ralph_ls.core.plan.parse.task_rules import (
     numbered_sections,
     select_tasks,
 )
-from ralph_ls.core.plan.parse.title_states import has_ornament
 from ralph_ls.core.plan.parse.titles import (
     folded_title_id,
 )
+from ralph_ls.core.plan.parse.words.section_words import COUNTED, STEP_NAME
+from ralph_ls.core.plan.parse.words.title_states import has_ornament
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
 

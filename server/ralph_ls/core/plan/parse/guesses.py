@@ -31,15 +31,6 @@ from ralph_ls.core.plan.parse.headings import (
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import begins_like_box, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import LineKind
-from ralph_ls.core.plan.parse.section_words import (
-    NO_WORK,
-    NUMBERED,
-    RULES,
-    STEP_NAME,
-    TASK_NAME,
-    WORK,
-)
-from ralph_ls.core.plan.parse.state_words import find_sign, read_state
 from ralph_ls.core.plan.parse.table_rows import EMPTY_CELLS, TableColumns, cells_of, read_columns
 from ralph_ls.core.plan.parse.task_rules import (
     ParsedRow,
@@ -48,8 +39,17 @@ from ralph_ls.core.plan.parse.task_rules import (
     is_field,
     item_has_state,
 )
-from ralph_ls.core.plan.parse.title_states import closing_remark, opening_sign
 from ralph_ls.core.plan.parse.titles import is_no_task
+from ralph_ls.core.plan.parse.words.section_words import (
+    NO_WORK,
+    NUMBERED,
+    RULES,
+    STEP_NAME,
+    TASK_NAME,
+    WORK,
+)
+from ralph_ls.core.plan.parse.words.state_words import find_sign, read_state
+from ralph_ls.core.plan.parse.words.title_states import closing_remark, opening_sign
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
 PlacedSection: TypeAlias = tuple[int, HeadingSection]

@@ -12,8 +12,9 @@ from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import UNITS, HeadingClass, HeadingSection
 from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import MarkdownLine
-from ralph_ls.core.plan.parse.section_words import NUMBERED
-from ralph_ls.core.plan.parse.state_words import (
+from ralph_ls.core.plan.parse.titles import without_half_bold
+from ralph_ls.core.plan.parse.words.section_words import NUMBERED
+from ralph_ls.core.plan.parse.words.state_words import (
     CIRCLES,
     OPEN_BOX_SIGNS,
     box_mark,
@@ -21,7 +22,7 @@ from ralph_ls.core.plan.parse.state_words import (
     is_of_one_stage,
     read_state,
 )
-from ralph_ls.core.plan.parse.title_states import (
+from ralph_ls.core.plan.parse.words.title_states import (
     StateRemark,
     bold_remark,
     closing_remark,
@@ -30,7 +31,6 @@ from ralph_ls.core.plan.parse.title_states import (
     opening_remark,
     read_opening_sign,
 )
-from ralph_ls.core.plan.parse.titles import without_half_bold
 from ralph_ls.protocol.task_words import TaskState
 
 

@@ -13,9 +13,9 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
-from ralph_ls.core.plan.parse.chinese import compile_both
 from ralph_ls.core.plan.parse.legend import SignTable
-from ralph_ls.core.plan.parse.section_words import (
+from ralph_ls.core.plan.parse.words.chinese import compile_both
+from ralph_ls.core.plan.parse.words.section_words import (
     ANALYSES,
     BEGUN,
     CHECKS,
@@ -55,8 +55,8 @@ from ralph_ls.core.plan.parse.section_words import (
     UNIT_NAME,
     WORK,
 )
-from ralph_ls.core.plan.parse.state_words import read_state, read_state_word
-from ralph_ls.core.plan.parse.title_states import closing_remark, opening_remark, opening_sign
+from ralph_ls.core.plan.parse.words.state_words import read_state, read_state_word
+from ralph_ls.core.plan.parse.words.title_states import closing_remark, opening_remark, opening_sign
 from ralph_ls.protocol.task_words import Priority, TaskState
 
 

@@ -13,11 +13,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
-from ralph_ls.core.plan.parse.chinese import compile_both, in_both_scripts, in_traditional
 from ralph_ls.core.plan.parse.headings import HeadingSection
-from ralph_ls.core.plan.parse.section_words import PARTLY_DONE, STATUS_LABELS
-from ralph_ls.core.plan.parse.state_tables import STATUS_SIGNS, STATUS_WORDS
-from ralph_ls.core.plan.parse.state_words import (
+from ralph_ls.core.plan.parse.titles import fold_whitespace
+from ralph_ls.core.plan.parse.words.chinese import compile_both, in_both_scripts, in_traditional
+from ralph_ls.core.plan.parse.words.section_words import PARTLY_DONE, STATUS_LABELS
+from ralph_ls.core.plan.parse.words.state_tables import STATUS_SIGNS, STATUS_WORDS
+from ralph_ls.core.plan.parse.words.state_words import (
     find_word_of,
     fold_words,
     is_tail,
@@ -25,7 +26,6 @@ from ralph_ls.core.plan.parse.state_words import (
     read_word,
     states_by_sign,
 )
-from ralph_ls.core.plan.parse.titles import fold_whitespace
 from ralph_ls.protocol.task_words import TaskState
 
 

@@ -14,10 +14,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-from ralph_ls.core.plan.parse.chinese import compile_both
-from ralph_ls.core.plan.parse.section_words import PRIORITIES
-from ralph_ls.core.plan.parse.state_tables import HEADING_SIGNS, ITEM_SIGNS
-from ralph_ls.core.plan.parse.state_words import CIRCLES, read_state_word
+from ralph_ls.core.plan.parse.words.chinese import compile_both
+from ralph_ls.core.plan.parse.words.section_words import PRIORITIES
+from ralph_ls.core.plan.parse.words.state_tables import HEADING_SIGNS, ITEM_SIGNS
+from ralph_ls.core.plan.parse.words.state_words import CIRCLES, read_state_word
 from ralph_ls.protocol.task_words import TaskState
 
 SignTable = Mapping[int, str]

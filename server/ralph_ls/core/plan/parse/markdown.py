@@ -49,8 +49,8 @@ from ralph_ls.core.plan.parse.headings import (
 from ralph_ls.core.plan.parse.legend import find_legend
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of, without_wrapping
 from ralph_ls.core.plan.parse.scanner import begins_block
-from ralph_ls.core.plan.parse.section_words import COUNTED, NUMBERED
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext, is_in_step
+from ralph_ls.core.plan.parse.words.section_words import COUNTED, NUMBERED
 from ralph_ls.protocol.task_words import TaskState
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingSection
 from ralph_ls.core.plan.parse.items import CRITERIA_LABELS
 from ralph_ls.core.plan.parse.scanner import scan_block
-from ralph_ls.core.plan.parse.section_words import STATUS_LABELS
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext, select_tasks
 from ralph_ls.core.plan.parse.titles import (
     NUMBER_WITH_STAR,
@@ -24,6 +23,7 @@ from ralph_ls.core.plan.parse.titles import (
     is_bare,
     split_title,
 )
+from ralph_ls.core.plan.parse.words.section_words import STATUS_LABELS
 from ralph_ls.protocol.task_words import TaskState
 
 

@@ -73,11 +73,11 @@ from ralph_ls.core.plan.parse.lines import (
     star_length,
     unclosed_finding,
 )
-from ralph_ls.core.plan.parse.section_words import ALL_DONE, PARTS_DONE, STEP_NAME, TASK_NAME
-from ralph_ls.core.plan.parse.state_words import box_mark, read_state_word
 from ralph_ls.core.plan.parse.table_rows import EMPTY_CELLS, TableColumns, read_columns, row_item
-from ralph_ls.core.plan.parse.title_states import bold_remark
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
+from ralph_ls.core.plan.parse.words.section_words import ALL_DONE, PARTS_DONE, STEP_NAME, TASK_NAME
+from ralph_ls.core.plan.parse.words.state_words import box_mark, read_state_word
+from ralph_ls.core.plan.parse.words.title_states import bold_remark
 from ralph_ls.protocol.task_words import TaskState
 
 

@@ -15,7 +15,8 @@ from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingSection
 from ralph_ls.core.plan.parse.items import PlanItemDraft, read_status
 from ralph_ls.core.plan.parse.lines import MarkdownLine
-from ralph_ls.core.plan.parse.section_words import (
+from ralph_ls.core.plan.parse.titles import is_explicit_id
+from ralph_ls.core.plan.parse.words.section_words import (
     DETAIL_COLUMNS,
     NUMBER_COLUMNS,
     PART_COLUMNS,
@@ -25,8 +26,7 @@ from ralph_ls.core.plan.parse.section_words import (
     TOTALS,
     WORK_COLUMNS,
 )
-from ralph_ls.core.plan.parse.state_words import read_state
-from ralph_ls.core.plan.parse.titles import is_explicit_id
+from ralph_ls.core.plan.parse.words.state_words import read_state
 from ralph_ls.protocol.task_words import TaskState
 
 

@@ -44,15 +44,6 @@ from ralph_ls.core.plan.parse.headings import (
 )
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task, field_label
 from ralph_ls.core.plan.parse.lines import TICKS, BlockFinding
-from ralph_ls.core.plan.parse.section_words import WORK
-from ralph_ls.core.plan.parse.state_tables import BOX_MARKS
-from ralph_ls.core.plan.parse.state_words import read_state_word
-from ralph_ls.core.plan.parse.title_states import (
-    closing_remark,
-    opening_remark,
-    opening_sign,
-    read_opening_sign,
-)
 from ralph_ls.core.plan.parse.titles import (
     TitleParts,
     escape_surrogates,
@@ -62,6 +53,15 @@ from ralph_ls.core.plan.parse.titles import (
     is_placeholder,
     read_title,
     without_half_bold,
+)
+from ralph_ls.core.plan.parse.words.section_words import WORK
+from ralph_ls.core.plan.parse.words.state_tables import BOX_MARKS
+from ralph_ls.core.plan.parse.words.state_words import read_state_word
+from ralph_ls.core.plan.parse.words.title_states import (
+    closing_remark,
+    opening_remark,
+    opening_sign,
+    read_opening_sign,
 )
 from ralph_ls.protocol.task_words import Priority, TaskState
 

@@ -9,7 +9,7 @@ import hashlib
 import re
 from typing import NamedTuple
 
-from ralph_ls.core.plan.parse.chinese import in_both_scripts
+from ralph_ls.core.plan.parse.words.chinese import in_both_scripts
 from ralph_ls.protocol.task_words import SETTLED_STATES, Priority
 
 
@@ -367,7 +367,7 @@ def _strip_strike(text: str) -> tuple[str, bool]:
     if closing < 0 or not struck:
         return text, False
     # Its patterns take long to compile, and few titles are struck out.
-    from ralph_ls.core.plan.parse.state_words import is_done_word, read_word
+    from ralph_ls.core.plan.parse.words.state_words import is_done_word, read_word
 
     rest = text[closing + 2 :]
     follows = rest.strip(_STRUCK_THEN)

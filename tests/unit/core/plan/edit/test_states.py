@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.parse.state_words import find_sign, read_state
-from ralph_ls.core.plan.parse.title_states import opening_sign
+from ralph_ls.core.plan.parse.words.state_words import find_sign, read_state
+from ralph_ls.core.plan.parse.words.title_states import opening_sign
 from ralph_ls.protocol.task_words import TaskState
 
 

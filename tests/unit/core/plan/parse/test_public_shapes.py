@@ -6,7 +6,7 @@ import pytest
 
 from ralph_ls.core.plan.model import GuessCause
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.parse.title_states import closing_remark, opening_remark
+from ralph_ls.core.plan.parse.words.title_states import closing_remark, opening_remark
 from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import plan_of, shown
 

@@ -41,8 +41,8 @@ from ralph_ls.core.plan.lint.remarks import (
 )
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.parse.state_words import read_state
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+from ralph_ls.core.plan.parse.words.state_words import read_state
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from ralph_ls.core.plan.formats.task_lines import BLOCKED_BY, unique_id
 from ralph_ls.core.plan.parse.headings import holds_no_tasks
 from ralph_ls.core.plan.parse.lines import lines_of
-from ralph_ls.core.plan.parse.state_words import read_state_word
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
+from ralph_ls.core.plan.parse.words.state_words import read_state_word
 from ralph_ls.protocol.task_words import SETTLED_STATES, Priority, TaskState
 
 KEYWORDS: Mapping[str, TaskState] = MappingProxyType(

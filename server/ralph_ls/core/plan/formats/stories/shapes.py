@@ -13,8 +13,8 @@ from operator import itemgetter
 from types import MappingProxyType
 
 from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode
-from ralph_ls.core.plan.parse.state_words import read_state_word
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+from ralph_ls.core.plan.parse.words.state_words import read_state_word
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.task_words import TaskState
 

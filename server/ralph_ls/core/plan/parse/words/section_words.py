@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ralph_ls.core.plan.parse.chinese import compile_both, in_traditional
+from ralph_ls.core.plan.parse.words.chinese import compile_both, in_traditional
 
 
 def _names(*words: str) -> frozenset[str]:

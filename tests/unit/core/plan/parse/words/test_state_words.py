@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.plan.edit.task_edits import tick_task
-from ralph_ls.core.plan.parse.state_tables import STATE_WORDS
-from ralph_ls.core.plan.parse.state_words import is_done_word, read_state
-from ralph_ls.core.plan.parse.title_states import closing_remark
+from ralph_ls.core.plan.parse.words.state_tables import STATE_WORDS
+from ralph_ls.core.plan.parse.words.state_words import is_done_word, read_state
+from ralph_ls.core.plan.parse.words.title_states import closing_remark
 from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import plan_of, shown
 

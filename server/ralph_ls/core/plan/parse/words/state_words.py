@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from ralph_ls.core.plan.parse.chinese import in_traditional
-from ralph_ls.core.plan.parse.state_tables import (
+from ralph_ls.core.plan.parse.words.chinese import in_traditional
+from ralph_ls.core.plan.parse.words.state_tables import (
     ADVERBS,
     BOX_MARKS,
     CONDITION,

@@ -21,10 +21,10 @@ from ralph_ls.core.plan.parse.items import (
     field_label,
     read_field,
 )
-from ralph_ls.core.plan.parse.section_words import WORK
-from ralph_ls.core.plan.parse.state_tables import STATE_WORDS
 from ralph_ls.core.plan.parse.table_rows import read_columns
 from ralph_ls.core.plan.parse.titles import is_placeholder
+from ralph_ls.core.plan.parse.words.section_words import WORK
+from ralph_ls.core.plan.parse.words.state_tables import STATE_WORDS
 from ralph_ls.protocol.task_words import Priority
 
 _LANGUAGES = (

@@ -10,9 +10,9 @@ import re
 from typing import NamedTuple
 from unicodedata import category
 
-from ralph_ls.core.plan.parse.chinese import compile_both
-from ralph_ls.core.plan.parse.state_tables import REMOVALS, VAGUE_SIGNS
-from ralph_ls.core.plan.parse.state_words import (
+from ralph_ls.core.plan.parse.words.chinese import compile_both
+from ralph_ls.core.plan.parse.words.state_tables import REMOVALS, VAGUE_SIGNS
+from ralph_ls.core.plan.parse.words.state_words import (
     ITEM_SIGN,
     PERCENT,
     SIGN,

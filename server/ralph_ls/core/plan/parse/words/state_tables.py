@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ralph_ls.core.plan.parse.chinese import in_traditional
+from ralph_ls.core.plan.parse.words.chinese import in_traditional
 from ralph_ls.protocol.task_words import TaskState
 
 _DONE, _BEGUN, _TODO = TaskState.DONE, TaskState.IN_PROGRESS, TaskState.TODO

@@ -1,0 +1,1 @@
+"""The words and signs of plans in sixteen languages: names of sections, and states."""

@@ -1,0 +1,1 @@
+"""Words and signs of plans: states, names of sections, languages."""
