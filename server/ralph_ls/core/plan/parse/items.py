@@ -23,6 +23,7 @@ from ralph_ls.core.plan.parse.words.state_words import (
     fold_words,
     is_tail,
     read_state,
+    read_state_word,
     read_word,
     states_by_sign,
 )
@@ -132,6 +133,21 @@ def read_field(text: str) -> ItemField | None:
     else:
         name = "status" if found["label"] is None else CRITERIA_FIELD
     return ItemField(name, fold_whitespace(found["value"]))
+
+
+def read_state_line(text: str) -> ItemField | None:
+    """Read a line below a heading that gives its state in another way than a ``Status:`` line.
+
+    A field such as ``**Progress:** 100 %`` or ``**Completed:** 2026-05-01``.
+    """
+    found = _FIELD_WITH_STATE.match(text) if ":" in text or "：" in text else None  # noqa: RUF001
+    if found is None:
+        return None
+    if found["done"] is not None:
+        return ItemField("status", found["done"]) if _WHEN.match(found["value"]) else None
+    value = fold_whitespace(found["value"])
+    is_state = read_state_word(value) is not None or _read_status_alone(value) is not None
+    return ItemField("status", value) if is_state else None
 
 
 def read_status_part(text: str) -> tuple[int, int] | None:
@@ -305,6 +321,18 @@ _FIELD_OF_TASK = compile_both(
     r"|vấn đề|nguyên nhân|giải pháp|ảnh hưởng|файли?|проблеми?|рішення|вплив|симптоми)"
     r"(?:[*_]{0,3}[ \t]*[:：])",  # noqa: RUF001
     re.IGNORECASE,
+)
+_FIELD_WITH_STATE = compile_both(
+    r"[*_]{0,3}(?:(?P<done>completed|finished|done|implemented)(?: (?:on|at|date))?"
+    r"|(?:(?:current|implementation|overall|task|phase|completion|development|work) )?"
+    r"(?:status|state|progress|result|completion|outcome)"
+    r"|进度|进展|完成度|進捗|진행률|진행 상황|fortschritt|avancement|progreso|progresso|прогресс"
+    r"|postęp|voortgang|avanzamento|ilerleme|tiến độ|прогрес)"
+    r"[*_]{0,3}[ \t]*[:：][*_]{0,3}[ \t]*(?P<value>.*)",  # noqa: RUF001
+    re.IGNORECASE | re.DOTALL,
+)
+_WHEN = re.compile(
+    r"[\s*_`]*(?:[0-9]{4}[-./][0-9]|[0-9]{1,2}[-./ ]\w+|[A-Z][a-z]{2,8}\.? [0-9]|yes\b|[✅✓])"
 )
 _STATUS_PART = re.compile(
     r"\|[ \t]*[*_]{0,3}status[*_]{0,3}[ \t]*:[*_]{0,3}[ \t]*([^|]*[^|\s])", re.IGNORECASE

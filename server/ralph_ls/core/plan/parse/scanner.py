@@ -52,6 +52,8 @@ from ralph_ls.core.plan.parse.items import (
     field_label,
     note_field,
     read_field,
+    read_state_line,
+    read_status,
     read_status_part,
     says_all_done,
     says_partly_done,
@@ -76,8 +78,8 @@ from ralph_ls.core.plan.parse.lines import (
 from ralph_ls.core.plan.parse.table_rows import EMPTY_CELLS, TableColumns, read_columns, row_item
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.core.plan.parse.words.section_words import ALL_DONE, PARTS_DONE, STEP_NAME, TASK_NAME
-from ralph_ls.core.plan.parse.words.state_words import box_mark, read_state_word
-from ralph_ls.core.plan.parse.words.title_states import bold_remark
+from ralph_ls.core.plan.parse.words.state_words import ITEM_SIGN, box_mark, read_state_word
+from ralph_ls.core.plan.parse.words.title_states import bold_remark, opening_sign
 from ralph_ls.protocol.task_words import TaskState
 
 
@@ -211,14 +213,23 @@ def _field_in(text: str) -> ItemField | None:
     return found
 
 
-def _state_first(text: str) -> ItemField | None:
-    """The state in bold that a paragraph begins with, such as ``**Completed in May.**``."""
-    found = _BOLD_FIRST.match(text)
+def _state_first(text: str, *, is_first: bool) -> ItemField | None:
+    """The state in bold that a paragraph begins with, or that it is: ``*(completed)*``.
+
+    Further down it needs a sign; a label such as ``Done:`` is none.
+    """
+    if text.rstrip(" \t*_").endswith(_ANNOUNCING) or not (is_first or opening_sign(text)):
+        return None
+    found = _ONLY_STATE.fullmatch(text) or (_BOLD_FIRST.match(text) if is_first else None)
     state = None if found is None else read_state_word(found[1])
     is_open = state in {None, TaskState.TODO}
     return None if found is None or is_open else ItemField("status", found[1])
 
 
+_ONLY_STATE = re.compile(
+    rf"[*_(\[]{{0,3}}((?:{ITEM_SIGN.pattern}[*_ ]*)?[*_(\[]{{0,3}}"
+    r"[^\s*_(\[\]()][^*_\[\]()]{1,40}?)[*_)\].! ]*"
+)
 _BOLD_FIRST = re.compile(r"\*\*([^*]{3,40}?)(?:[.!]\*\*|\*\*[.!]?\s*\Z)")
 
 
@@ -320,7 +331,17 @@ class _Scan:
         if not text.startswith("#", position):
             return not (self.below or self.takes_boxes or self._has_label())
         line = None if self.heading is None else _LINE.match(text, position)
-        return line is None or not self._is_label(line[1], heading_level(line[1]))
+        if line is None or self._state_of_heading(line[1], heading_level(line[1])) is not None:
+            return line is None
+        return not self._is_label(line[1], heading_level(line[1]))
+
+    def _state_of_heading(self, line: str, level: int) -> ItemField | None:
+        """The state that a heading only gives to the heading above it: ``### Status: done``."""
+        if self.heading is None or level <= self.heading.section.level:
+            return None
+        found = read_field(line[level:].strip(" \t#"))
+        is_status = found is not None and found.name == "status"
+        return found if is_status and found and read_status(found.value) is not None else None
 
     def _is_label(self, line: str, level: int) -> bool:
         """Whether a heading only announces the criteria of the heading above it."""
@@ -467,6 +488,8 @@ class _Scan:
             if quotes_ticked_box(line.stripped):
                 self._note(LineKind.QUOTED, line)
             self._update_title(line)
+            if self.heading is not None and (found := _field_in(line.stripped.lstrip("> \t"))):
+                note_field(self.heading, found)
 
     def _take_break(self, line: MarkdownLine) -> None:
         """Take a rule: a status below it is that of the document, not of the last heading."""
@@ -563,6 +586,8 @@ class _Scan:
         if self.heading is not None and self._is_label(line.stripped, level):
             self.heading.takes_criteria = True
             self.is_for_tasks, self.label, self.below, self.is_divided = None, "", None, False
+        elif self.heading and (found := self._state_of_heading(line.stripped, level)):
+            note_field(self.heading, found)
         elif not self.frames:
             title = line.stripped[level:].strip(" \t")
             bare = title.rstrip("#")
@@ -594,9 +619,9 @@ class _Scan:
         heading = self.heading
         if heading is None:
             return
-        found = _field_in(text)
-        if found is None and item is None and self.last_line == self.heading_line:
-            found = _state_first(text)
+        found = _field_in(text) or read_state_line(text)
+        if found is None and item is None:
+            found = _state_first(text, is_first=self.last_line == self.heading_line)
         if found is None and item is None and names_criteria(self.label):
             found = ItemField(CRITERIA_FIELD, "")
         if _is_among_tasks(heading):

@@ -8,6 +8,7 @@ from ralph_ls.core.plan.edit.task_edits import untick_task
 from ralph_ls.core.plan.model import GuessCause
 from ralph_ls.core.plan.parse.items import read_status
 from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import problems_of, shown
 
 
@@ -122,3 +123,44 @@ def test_a_status_against_the_box_is_counted_once() -> None:
         if one.cause is GuessCause.STATUS_AGAINST_BOX
     ]
     assert found.lines == (1, 3)
+
+
+STATES_BELOW = {
+    TaskState.DONE: (
+        *("**Status:** ✅ Complete", "Status: done", "> Status: done", "*Status: done*"),
+        *("**Status: COMPLETE**", "- Status: `done`", "**Status**: 100%", "**State:** done"),
+        *("**Current status:** Complete", "**Implementation status:** Done", "**Progress:** 100%"),
+        *("**Completed:** 2025-10-01", "**Result:** done", "✅ **COMPLETED**", "**✅ Completed**"),
+        *("✅ Done", "**DONE**", "*(completed)*", "Done.", "#### Status: ✅ Complete"),
+    ),
+    TaskState.IN_PROGRESS: (
+        *("**Status:** 🔄 In progress", "**Progress:** 60%", "🚧 In progress", "**State:** WIP"),
+        *("> **Status:** WIP", "#### Status: in progress"),
+    ),
+    TaskState.TODO: (
+        *("**Status:** Not started", "**Progress:** 0%", "**Completed:**", "**Done:**", "✅ Done:"),
+        *("**State:** kept in a file", "**Progress:** see the log", "#### Status of the art"),
+        "**Result:** a parser",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "state"), [(line, state) for state, lines in STATES_BELOW.items() for line in lines]
+)
+@pytest.mark.parametrize("heading", ["## Phase {}: Saw", "### Task {}: Oil", "## Step {} - Wax"])
+def test_a_line_below_a_heading_gives_its_state(heading: str, line: str, state: TaskState) -> None:
+    others = "".join(f"\n{heading.format(number)}\n\nMore.\n" for number in (2, 3))
+    text = f"# Implementation plan\n\n{heading.format(1)}\n\n{line}\n\nWords.\n{others}"
+    tasks = parse_markdown(text).plan.tasks
+    assert [task.state for task in tasks] == [state, TaskState.TODO, TaskState.TODO]
+    assert [task.title for task in tasks] == [heading[3:].strip().format(n) for n in (1, 2, 3)]
+    beside = parse_markdown(f"{text}\n## Phase 4\n\n- [ ] Sell\n").plan.tasks
+    assert [task.title for task in beside if task.state is TaskState.TODO][-1] == "Sell"
+
+
+@pytest.mark.parametrize("line", ["✅ **COMPLETED**", "**Progress:** 100%", "#### Status: done"])
+def test_open_boxes_below_such_a_line_stay_open_and_are_reported(line: str) -> None:
+    parsed = parse_markdown(f"# Plan\n\n## Phase 1\n\n{line}\n\n- [x] a\n- [ ] b\n")
+    assert [task.state for task in parsed.plan.tasks] == [TaskState.DONE, TaskState.TODO]
+    assert [guess.cause for guess in parsed.guesses] == [GuessCause.OPEN_BELOW_DONE]
