@@ -21,6 +21,7 @@ from ralph_ls.core.plan.parse.words.section_words import (
     NUMBER_COLUMNS,
     PART_COLUMNS,
     PRIORITY_COLUMNS,
+    STATE_COLUMN,
     STATE_COLUMNS,
     TITLE_COLUMNS,
     TOTALS,
@@ -70,7 +71,7 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
     """Read the head of a table from its two lines; None where the second is no such rule."""
     if "|" not in head or _RULE.fullmatch(rule) is None:
         return None
-    names = [head[begin:end].strip(" \t*_`").lower() for begin, end in cells_of(head)]
+    names = [head[begin:end].strip(" \t*_`?.\ufe0f").lower() for begin, end in cells_of(head)]
     title, detail = _first(names, TITLE_COLUMNS), _first(names, DETAIL_COLUMNS)
     part = _first(names, PART_COLUMNS)
     has_parts = title is None and part is not None
@@ -83,7 +84,7 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
     return TableColumns(
         title=title,
         detail=detail,
-        state=_first(names, STATE_COLUMNS),
+        state=_state_column(names),
         priority=_first(names, PRIORITY_COLUMNS),
         part=part,
         has_parts=has_parts,
@@ -140,7 +141,7 @@ def _read_state_of_row(
         return None, None
     begin, end = cells[columns.state]
     cell = texts[columns.state]
-    state = read_status(cell)
+    state = TaskState.DONE if cell in _CROSSES else read_status(cell)
     if state is None and len(cell) > _LONGEST_STATE:
         return None, None
     return (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip())), state
@@ -209,6 +210,7 @@ _SIGN_BEHIND = re.compile(rf"\s*{_SIGN}\Z")
 _SIGN_BEFORE = re.compile(rf"\s*{_SIGN}\s*(?=[\w*_`])")
 EMPTY_CELLS = frozenset({"", "-", "\u2013", "\u2014"})
 """What a state column has for a task that was not begun."""
+_CROSSES = frozenset("xX")
 _LONGEST_STATE = 24
 """Characters of a cell; longer ones without a known word are prose."""
 _LONG_TITLE = 10
@@ -230,6 +232,13 @@ def cells_of(line: str) -> list[tuple[int, int]]:
 
 def _first(names: list[str], wanted: frozenset[str]) -> int | None:
     return next((index for index, name in enumerate(names) if name in wanted), None)
+
+
+def _state_column(names: list[str]) -> int | None:
+    by_name = _first(names, STATE_COLUMNS)
+    if by_name is not None:
+        return by_name
+    return next((nth for nth, name in enumerate(names) if STATE_COLUMN.fullmatch(name)), None)
 
 
 def _cell_in(texts: list[str], index: int | None) -> str:

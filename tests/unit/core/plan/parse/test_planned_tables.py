@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.plan.edit import task_edits, user_edits
 from ralph_ls.core.plan.lint.checks import check_markdown
 from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
+from tests.unit.core.plan.plan_assertions import shown
 
 
 def table(head: str, *rows: str) -> str:
@@ -114,3 +115,42 @@ def test_bullets_for_later_beside_boxes_are_reported(name: str, n_lines: int) ->
     assert [one.message.partition(" without")[0] for one in found] == (
         [f"{n_lines} lines"] if n_lines else []
     )
+
+
+STATES_OF_CELLS = {
+    "done": (
+        *("✅", "✅ Done", "Done", "[x]", "x", "X", "Yes", "✓", "100%", "`done`", "**Done**", "☑"),
+        *("DONE ✅", "🟢 Done", "Completed 2025-10-01", "✅ (PR #3)", "Done (2025-10-01)"),
+    ),
+    "inProgress": ("🔄", "In progress", "WIP", "50%", "🚧", "Partial", "In Progress (60%)"),
+    "todo": ("", "-", "❌", "No", "[ ]", "TODO", "0%", "⬜", "Not started", "⏳ Pending"),
+}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *("Status", "State", "Done", "Done?", "Complete?", "Completed", "Progress", "✓", "✅"),
+        *("Current status", "Implementation Status", "Task status", "Finished", "% done", "Stat."),
+    ],
+)
+@pytest.mark.parametrize(
+    "table",
+    [
+        "| # | Task | {0} |\n|---|---|---|\n| 1 | Saw | {1} |\n| 2 | Oil | {2} |\n",
+        "| {0} | Task |\n|---|---|\n| {1} | Saw |\n| {2} | Oil |\n",
+        "| Phase | Work | {0} |\n|---|---|---|\n| 1 | Saw | {1} |\n| 2 | Oil | {2} |\n",
+    ],
+)
+def test_states_in_a_column_of_any_usual_name(table: str, column: str) -> None:
+    for state, cells in STATES_OF_CELLS.items():
+        for cell in cells:
+            other = "[ ]" if cell.startswith("[") else "" if len(cell) < 2 else "TODO"
+            lines = table.format(column, cell, other)
+            assert shown("# Plan", "## Tasks", lines) == [f"{state} Saw", "todo Oil"], cell
+
+
+@pytest.mark.parametrize("column", ["HTTP status", "Test status", "Response state"])
+def test_the_status_of_something_else_is_no_column_of_states(column: str) -> None:
+    table = f"| Endpoint | {column} |\n|---|---|\n| /saw | done |\n| /oil | open |\n"
+    assert shown("# Plan", "## API", table) == []

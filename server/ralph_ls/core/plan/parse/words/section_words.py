@@ -718,7 +718,11 @@ STATE_COLUMNS = _names(
     "stand|zustand|état|statut|estado|situação",
     "статус|состояние|готово|прогресс|stan|postęp|gotowe|voortgang|toestand|gereed",
     "stato|durum|trạng thái|tiến độ|keadaan|kemajuan|ilerleme|avanzamento|стан|прогрес",
+    "finished|implemented|completion|% done|% complete|% completed|done %|percent complete",
+    "percent done|stat|✓|✅|☑|✔|[ ]|[x]|是否完成|完成|完了|완료|erledigt|terminé|hecho|feito|сделано",
 )
+STATE_COLUMN = re.compile(r"(?:(?!http|test|response|error|order)\w+ ){1,2}(?:status|state|progress)")
+"""Other names of them: ``Implementation status``."""
 TOTALS = _names(
     "total|totals|sum|grand total|overall|总计|合计|總計|合計|계|합계|총계|summe|gesamt|insgesamt",
     "total général|somme|suma|total general|soma|total geral|итого|всего|разом|усього",
