@@ -549,7 +549,8 @@ def _may_be_missed(item: PlanItemDraft, work: _Work) -> bool:
     if is_empty and section.optional and section.kind is SectionKind.PLAIN:
         # ``## Later``: what is wished for has no box yet.
         return not describes_task(item.text) and not is_prose_label(item.label)
-    is_asked = item.is_numbered or (section.is_for_tasks and is_empty)
+    is_list = section.is_for_tasks or (section.lists_steps and section.kind is SectionKind.PLAIN)
+    is_asked = item.is_numbered or (is_list and is_empty)
     return is_asked and _may_hold_tasks(section, context)
 
 
