@@ -40,10 +40,16 @@ def done_by_parts(tasks: Sequence[Task]) -> tuple[Task, ...]:
             part.state is TaskState.DONE or part.id in found for part in required
         )
         is_nested = first.parent == whole.id
-        is_bare = first.line == whole.line + 1 if is_nested else whole.end_line == whole.line
+        is_bare = _follows(first, whole) if is_nested else whole.end_line == whole.line
         if whole.state in _OPEN and is_done and is_bare:
             found[whole.id] = whole
     return tuple(reversed(found.values()))
+
+
+def _follows(part: Task, whole: Task) -> bool:
+    """Whether only blank lines are between a task and one nested in it, by their places."""
+    n_lines = part.line - whole.line
+    return part.start - whole.end in {n_lines, n_lines * len("\r\n")}
 
 
 def finished_wholes(plan: Plan) -> tuple[Task, ...]:

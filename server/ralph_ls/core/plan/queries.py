@@ -257,7 +257,8 @@ def newly_done(before: Plan, after: Plan) -> tuple[str, ...]:
 
 _PRIORITY_ORDER = {Priority.P0: 0, Priority.P1: 1, None: 1, Priority.P2: 2}
 _NUMBERED = re.compile(
-    r"([0-9a-f]{8}|[A-Z][A-Z0-9]*-[0-9]+|T[0-9]{3,4}(?:\.[0-9]{1,2})?[a-z]?)-[0-9]+"
+    r"([0-9a-f]{8}|[A-Z][A-Z0-9]*-[0-9]+"
+    r"|T(?:[0-9]{3,4}(?:\.[0-9]{1,2})?|[0-9]{1,2}-[0-9]{1,2})[a-z]?)-[0-9]+"
 )
 
 

@@ -106,13 +106,18 @@ def likely_plans(root: Path) -> tuple[str, ...]:
     """The files that are probably plans by their names; no run takes one that is not named.
 
     Without one in the root or its ``docs``, those one folder below the root, of which the first
-    hundred are looked into.
+    hundred are looked into; then those of the features in ``specs``.
     """
     found = [one for folder in ("", "docs", "doc") for one in _likely_in(root, folder)]
     if not found:
         folders = (name for name in _names_in(root) if _is_own_folder(root, name))
         some = islice(folders, _MOST_FOLDERS)
         found = [one for folder in some for one in _likely_in(root, folder)]
+    if not found:
+        features = expand(root, "specs/*", not_in=tuple(_FILLED_BY_TOOLS))
+        some = islice(features, _MOST_FOLDERS)
+        likely = (one for folder in some for one in _likely_in(root, folder))
+        found = [one for one in likely if not is_of_tool(root, one)]
     return tuple(found)
 
 

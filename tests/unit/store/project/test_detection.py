@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.run.values import Origin
@@ -199,6 +200,41 @@ class TestLikelyPlans:
         put(tmp_path, "specs/002-b/tasks.md", "openspec/changes/c/")
         seen = "this is a project of spec-kit; see its plans with: ralph plan --all"
         assert how_to_begin(tmp_path, "ask") == f"; {seen}"
+
+    def test_tasks_of_a_feature_that_may_be_another_program_s(self, tmp_path: Path) -> None:
+        put(tmp_path, ".specify/", "specs/notes/")
+        (tmp_path / "specs/notes/tasks.md").write_text("- [ ] Ask Ada\n", encoding="utf-8")
+        assert how_to_begin(tmp_path, "ask").endswith(
+            "/speckit.tasks; specs/notes/tasks.md may be one: check it with ralph plan "
+            "specs/notes/tasks.md, then work on it with ralph run --plan specs/notes/tasks.md"
+        )
+
+
+class TestFeaturesWithoutANumber:
+    @pytest.mark.parametrize(
+        "place", ["specs/main", "specs/pay-by-card", "specs/features/pay", "specs/shop/web/pay"]
+    )
+    @pytest.mark.parametrize(
+        ("text", "is_plan"),
+        [
+            ("# Tasks: Pay\n- [ ] Ask the bank\n", True),
+            ("- [ ] T001 [P] Ask the bank\n", True),
+            ("## Story 1\n- [x] [US1] Ask the bank\n", True),
+            ("# To do\n- [ ] Ask the bank\n", False),
+            ("", False),
+        ],
+    )
+    def test_their_text_says_whose_they_are(
+        self, tmp_path: Path, place: str, text: str, is_plan: bool
+    ) -> None:
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "tasks.md").write_text(text, encoding="utf-8")
+        (tmp_path / "apps" / place).mkdir(parents=True)
+        (tmp_path / "apps" / place / "tasks.md").write_text(text, encoding="utf-8")
+        name = place.rpartition("/")[2]
+        expected = [(PlanKind.SPEC_KIT, f"{place}/tasks.md", name)] if is_plan else []
+        found = [(one.kind, one.path, one.name) for one in detect_plans(tmp_path)]
+        assert found == expected
 
 
 class TestSettings:

@@ -103,8 +103,8 @@ def plan_name(path: str, known: PlanFormat) -> str:
     if path == MIRROR:
         return QUEUE
     pattern = _pattern_of(path, known)
-    parts = zip(_end_of(path, pattern).split("/"), pattern.split("/"), strict=False)
-    return next((name for name, part in parts if "*" in part), path)
+    *folders, file = zip(_end_of(path, pattern).split("/"), pattern.split("/"), strict=False)
+    return next((name for name, part in (*reversed(folders), file) if "*" in part), path)
 
 
 def project_of(path: str, known: PlanFormat) -> str:
@@ -131,7 +131,8 @@ def _is_nested(path: str, known: PlanFormat) -> bool:
 
     That is a hidden folder, or one for each feature or change.
     """
-    own = (one for one in known.files if one.startswith(".") or "*" in one.rpartition("/")[0])
+    alone = (one for one in known.files if one not in known.shared)
+    own = (one for one in alone if one.startswith(".") or "*" in one.rpartition("/")[0])
     return known.is_file and any(matches(_end_of(path, one), one, known.not_in) for one in own)
 
 

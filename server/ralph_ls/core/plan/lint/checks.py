@@ -54,7 +54,7 @@ from ralph_ls.core.plan.lint.remarks import (
 from ralph_ls.core.plan.model import ParsedPlan, Task
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 from ralph_ls.core.plan.parse.task_body import TaskBodies
-from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.core.plan.parse.titles import escape_surrogates, is_title_id
 from ralph_ls.core.plan.parts import done_by_parts, parts_in, wholes_of_done_parts
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.task_words import TaskState
@@ -108,7 +108,8 @@ def _duplicates(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
     for group in _with_same_title(tasks):
         first = next((task for task in group if task.state not in UNFINISHED), group[0])
         for task in group:
-            if task is not first and task.state in UNFINISHED:
+            is_open = task is not first and task.state in UNFINISHED
+            if is_open and not _differ_by_id(task, first):
                 found[task.id] = task, first
     for task, first in _done_by_number(tasks):
         found.setdefault(task.id, (task, first))
@@ -125,6 +126,18 @@ def _with_same_title(tasks: Sequence[Task]) -> Iterable[list[Task]]:
         if n_tasks[title] > 1:
             groups.setdefault((_around(task), title), []).append(task)
     return groups.values()
+
+
+def _differ_by_id(task: Task, other: Task) -> bool:
+    """Whether both have ids of their own, which say that they are two tasks."""
+    own, others = _REPEATED.sub("", task.id), _REPEATED.sub("", other.id)
+    return own != others and not (
+        is_title_id(task.id, task.title) or is_title_id(other.id, other.title)
+    )
+
+
+_REPEATED = re.compile(r"(?<=[0-9a-z])-[0-9]+\Z")
+"""The number of an id that more than one task has."""
 
 
 def _done_by_number(tasks: Sequence[Task]) -> Iterator[tuple[Task, Task]]:

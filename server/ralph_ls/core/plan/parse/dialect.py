@@ -47,7 +47,8 @@ def find_dialect(text: str) -> MarkdownDialect:
     if is_kiro:
         found = KIRO
     else:
-        is_spec_kit = ("] T0" in text or "[T0" in text) and _NUMBERED_BOX.search(text) is not None
+        may_be = "] T" in text or "[T0" in text or "[US" in text
+        is_spec_kit = may_be and _NUMBERED_BOX.search(text) is not None
         found = SPEC_KIT if is_spec_kit else PLAIN
     marks = find_marks_of_boxes(text)
     return replace(found, marks=(*found.marks, *marks)) if marks else found
@@ -55,7 +56,10 @@ def find_dialect(text: str) -> MarkdownDialect:
 
 _SHOWN = 1 << 16
 """A tool's marks are in the first characters of a plan, if anywhere."""
-_NUMBERED_BOX = re.compile(r"^- \[[ xX]\] \[?T0[0-9]{2}\b", re.MULTILINE)
+_NUMBERED_BOX = re.compile(
+    r"^- \[[ xX]\] (?:\[?T0[0-9]{2}\b|T[0-9]{1,2}-[0-9]{1,2}\b|[^\n]{0,40}\[US[0-9]{1,2}\])",
+    re.MULTILINE,
+)
 _REFERENCES = re.compile(
     r"^[ \t]+- _[^\W\d_][^\n_:\uff1a]{1,30}[:\uff1a][ \t]*[0-9]+(?:\.[0-9]+)?[,\u3001_]",
     re.MULTILINE,

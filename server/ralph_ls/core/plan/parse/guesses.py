@@ -493,7 +493,8 @@ def _cause_unread(
     """Why a line that is no task is reported; None for prose."""
     if item.box is not None:
         return None if _explains(item, work) else GuessCause.PROSE
-    if work.context.dialect.only_boxes and not item.section.is_for_tasks:
+    section = item.section
+    if work.context.dialect.only_boxes and (section.is_title or not section.is_for_tasks):
         return None
     if item.role is not ItemRole.ITEM or is_no_task(item.text) or describes_task(item.text):
         return None

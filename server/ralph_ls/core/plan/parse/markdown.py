@@ -454,12 +454,16 @@ def _may_be_work(section: HeadingSection) -> bool:
     The names of prose are too many there.
     """
     is_work = section.may_be_task and not (section.optional or section.has_criteria)
-    return is_work and _FOREIGN.search(section.title) is None
+    return is_work and _NO_WORK.search(section.title) is None
 
 
 _FEWEST_CHAPTERS = 3
 _PLAN = re.compile(r"\b(?:plan|todos?|to-dos?|roadmap|tasks)\b", re.IGNORECASE)
-_FOREIGN = re.compile(r"[^\W_\x00-\u024f]")
+_NO_WORK = re.compile(
+    r"[^\W_\x00-\u024f]"
+    r"|\b(?:choices|directions?|workflows?|governance|polic(?:y|ies)|philosophy|rules)\W*\Z",
+    re.IGNORECASE,
+)
 
 
 def _are_beside_rows(readings: Sequence[BlockReading]) -> bool:

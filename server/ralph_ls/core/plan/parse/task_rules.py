@@ -244,6 +244,13 @@ def numbered_sections(items: Iterable[PlanItemDraft]) -> Iterator[HeadingSection
 _TASKS = SectionKind.TASKS
 _TITLE_SHOWN = 60
 _MORE_BOXES = re.compile(r"[·|;,\u2022]\s*(?:[-*]\s*)?\[[ xX~]\]\s*\w")
+_OF_DOCUMENT = re.compile(
+    r"\*\*(?:input|prerequisites?|organi[sz]ation|feature(?: branch)?|branch|detailed tasks"
+    r"|path conventions?|total(?: tasks)?|created|author|version|last updated|spec(?:ification)?"
+    r"|design documents?)(?::\*\*|\*\*:)",
+    re.IGNORECASE,
+)
+"""A field of a whole document, as spec-kit begins with: ``**Input**: …``."""
 _NUMBERED_TASK = re.compile(r"\W*T[0-9]{3}")
 _LONGEST_STATE = 20
 _STATUS_LIKE = re.compile(r"[^\w`<>]*[^\W\d_][^`<>]{1,38}")
@@ -307,6 +314,8 @@ def _repeats_headings(section: HeadingSection, context: PlanContext) -> bool:
 def _is_about_task(item: PlanItemDraft, context: PlanContext) -> bool:
     """Whether an item without a box says something of a task, or is a line without a text."""
     if item.role is not ItemRole.ITEM or not item.text or describes_task(item.text):
+        return True
+    if _OF_DOCUMENT.match(item.text) is not None:
         return True
     if not context.labels or item.kind is TaskKind.ROW:
         return False

@@ -216,11 +216,11 @@ _ROUND_TAG = re.compile(
 """``(BLOCKED - needs a key)`` at the end, in capitals."""
 _LONGEST_TAG = 200
 _ID = r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-\d+"
-_NUMBERED = r"T\d{3,4}(?:\.\d{1,2}(?!\d))?[a-z]?(?![\w-])"
-"""As spec-kit numbers its tasks, ``T001`` or ``T001.1``, with nothing between it and the title."""
+_NUMBERED = r"T(?:\d{3,4}(?:\.\d{1,2}(?!\d))?|\d{1,2}-\d{1,2})[a-z]?(?![\w-])"
+"""As spec-kit numbers its tasks, ``T001``, ``T001.1`` or ``T1-2``, right before the title."""
 _EXPLICIT_ID = re.compile(
-    rf"(?:\*\*({_ID}|{_NUMBERED})(?:\*\*:?|:\*\*)|({_ID}(?::|\Z|(?=\s+[\u2013\u2014-]\s))|{_NUMBERED}:?)"
-    rf"|\*\*({_ID}|{_NUMBERED}):(?=\s)|\[({_NUMBERED})\](?=\s))\s*(?:[-\u2013\u2014]\s+)?"
+    rf"(?:\*\*({_ID}|{_NUMBERED})(?:\*\*:?|:\*\*)|({_ID}(?::|\Z|(?=\s+[\u2013\u2014-]\s))|{_NUMBERED}[:.]?)"
+    rf"|\*\*({_ID}|{_NUMBERED}):(?=\s)|[\[`]({_NUMBERED})[\]`](?=:?\s):?)\s*(?:[-\u2013\u2014]\s+)?"
 )
 _ONLY_ID = re.compile(rf"{_ID}|{_NUMBERED}")
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)*)[.):]?\s")
@@ -445,4 +445,4 @@ def _split_explicit_id(text: str) -> tuple[str | None, str]:
     rest = text[found.end() :]
     if found[3] is not None:
         return found[3], "**" + rest
-    return found[1] or found[4] or found[2].removesuffix(":"), rest
+    return found[1] or found[4] or found[2].rstrip(":."), rest

@@ -45,8 +45,9 @@ from ralph_ls.protocol.lsp.row_methods import TaskEdit
     [
         ("specs/001-login/tasks.md", PlanKind.SPEC_KIT, "001-login"),
         ("specs/20260101-120000-login/tasks.md", PlanKind.SPEC_KIT, "20260101-120000-login"),
-        ("specs/login/tasks.md", PlanKind.MARKDOWN, None),
-        ("specs/001-login/notes/tasks.md", PlanKind.MARKDOWN, None),
+        ("specs/login/tasks.md", PlanKind.SPEC_KIT, "login"),
+        ("specs/shop/pay/tasks.md", PlanKind.SPEC_KIT, "pay"),
+        ("apps/web/specs/login/tasks.md", PlanKind.MARKDOWN, None),
         (".kiro/specs/login/tasks.md", PlanKind.KIRO, "login"),
         ("openspec/changes/add-form/tasks.md", PlanKind.OPENSPEC, "add-form"),
         ("openspec/changes/archive/tasks.md", PlanKind.MARKDOWN, None),

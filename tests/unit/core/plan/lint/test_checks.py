@@ -82,10 +82,17 @@ class TestDuplicates:
             ),
             pytest.param([f"- [ ] {LONG}", f"- [ ] {LONG} twice"], id="other-words"),
             pytest.param([f"- [ ] {LONG}", "```", f"- [ ] {LONG}", "```"], id="fence"),
+            pytest.param([f"- [x] T001 {LONG}", f"- [ ] T003 {LONG}"], id="two-ids"),
+            pytest.param([f"- [ ] **US-1** {LONG}", f"- [ ] **US-2** {LONG}"], id="two-stories"),
         ],
     )
     def test_no_duplicates(self, lines: list[str]) -> None:
         assert found(*lines) == []
+
+    def test_those_with_one_id_are_also_without_it_at_one_of_them(self) -> None:
+        for first in ("T001 ", ""):
+            lines = (f"- [x] {first}{LONG}", f"- [ ] T001 {LONG}")
+            assert "duplicate-task" in [code for _, code, _ in found(*lines)]
 
     def test_short_ones_below_one_heading_and_in_one_task_are(self) -> None:
         assert found("- [ ] a", "  - [ ] b", "  - [ ] b", "- [ ] a") == [

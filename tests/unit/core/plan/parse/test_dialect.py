@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.parse.dialect import KIRO, PLAIN, MarkdownDialect
 from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
 from ralph_ls.protocol.task_words import TaskState
@@ -89,3 +90,25 @@ def test_a_star_behind_the_box_makes_a_task_optional(line: str, title: str, opti
         ("other", False),
     ]
     assert sum(n for (_, is_optional), n in plan.tally().items() if is_optional) == optional
+
+
+def test_ids_in_code_may_be_waited_for() -> None:
+    text = (
+        "# Tasks: Kettle\n\n## `T001` Fill it [US1]\n\n- **Depends on**: T002\n\n"
+        "**Acceptance criteria**:\n\n- [ ] `AC-1` It is full\n\n## `T002` Fit the tap [US1]\n\n"
+        "**Acceptance criteria**:\n\n- [ ] `AC-1` It turns\n"
+    )
+    first, second = parse_markdown(text).plan.tasks
+    assert unfinished_dependencies((first, second), text) == {"T001": (second,)}
+
+
+@pytest.mark.parametrize("box", ["- [ ] T001 a", "- [x] T1-2 a", "- [ ] Add a field [US2]"])
+def test_marks_of_spec_kit_leave_lists_without_boxes_unread_and_unreported(box: str) -> None:
+    lines = ("# Tasks: Kettle", "- plan.md", "## Steps", box, "## Dependencies", "1. The tap first")
+    parsed = parse_markdown("\n".join(lines))
+    assert (len(parsed.plan.tasks), parsed.guesses) == (1, ())
+
+
+def test_fields_of_a_document_are_no_tasks() -> None:
+    lines = ("# Tasks: Kettle", "- **Input**: its design", "- **Prerequisites**: none", "- Boil")
+    assert shown(*lines) == ["todo Boil"]

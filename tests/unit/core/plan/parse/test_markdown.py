@@ -302,7 +302,13 @@ def test_a_number_may_have_a_part() -> None:
     plan = plan_of("- [ ] T052 a", "- [ ] T052.1 [P] b", "- [ ] T052.2: c", "- [x] T007a d")
     assert [task.id for task in plan.tasks] == ["T052", "T052.1", "T052.2", "T007a"]
     assert [task.title for task in plan.tasks] == ["a", "[P] b", "c", "d"]
-    assert plan_of("- [ ] T052. Write").tasks[0].id == "T052"
+    for marked in ("- [ ] T052.", "- [ ] `T052`", "- [ ] [T052]", "### T052:"):
+        (task,) = plan_of(f"{marked} Write").tasks
+        assert (task.id, task.title) == ("T052", "Write"), marked
+    assert [task.id for task in plan_of("- [ ] T2-1 [P] a", "- [ ] T2-1 b").tasks] == [
+        "T2-1",
+        "T2-1-2",
+    ]
 
 
 @pytest.mark.parametrize(

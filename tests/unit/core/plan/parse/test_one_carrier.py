@@ -102,7 +102,7 @@ from tests.unit.core.plan.plan_assertions import plan_of, shown
         pytest.param(
             ("# 지붕", "## T2-01. 톱질", "상태: `DONE`", "## T2-02. 못질", "상태: `TODO`",
              "## 끝", "- [x] a"),
-            ["done T2-01. 톱질", "todo T2-02. 못질", "done a"],
+            ["done 톱질", "todo 못질", "done a"],
             id="a-state-in-korean",
         ),
         pytest.param(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
@@ -18,6 +19,7 @@ from ralph_ls.core.plan.lint.checks import check_markdown
 from ralph_ls.core.plan.lint.remarks import LintRemark
 from ralph_ls.core.plan.model import ParsedPlan
 from ralph_ls.core.plan.parse import markdown
+from ralph_ls.core.plan.parse.dialect import find_dialect
 from ralph_ls.core.plan.queries import newly_done
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
 
@@ -34,6 +36,17 @@ def markdown_operations() -> PlanOperations:
         merge=merge_markdown,
         reparse=_reparse,
     )
+
+
+def spec_kit_operations() -> PlanOperations:
+    """Those of spec-kit, whose features may be anywhere below ``specs`` if their text shows it."""
+    return replace(markdown_operations(), why_foreign=_why_no_spec_kit)
+
+
+def _why_no_spec_kit(text: str) -> str:
+    has_title = text.lstrip("\ufeff \r\n").startswith("# Tasks:")
+    is_own = has_title or find_dialect(text).has_checks_apart
+    return "" if is_own else "has no task such as - [ ] T001, so it is not spec-kit's"
 
 
 def _parse(text: str, options: ReadOptions) -> ParsedPlan:

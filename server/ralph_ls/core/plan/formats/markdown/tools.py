@@ -7,16 +7,26 @@ What their marks mean is read from the text (``core.plan.parse.dialect``).
 from __future__ import annotations
 
 from ralph_ls.core.plan.formats.markdown.format import load_markdown
-from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
+from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanOperations, PlanStorage
 from ralph_ls.core.plan.model import PlanKind
+
+
+def _load_spec_kit() -> PlanOperations:
+    from ralph_ls.core.plan.formats.markdown.operations import spec_kit_operations
+
+    return spec_kit_operations()
+
+
+_WITHOUT_NUMBER = ("specs/*/tasks.md", "specs/*/*/tasks.md", "specs/*/*/*/tasks.md")
 
 SPEC_KIT = PlanFormat(
     name=PlanKind.SPEC_KIT,
     title="spec-kit",
     source="the tasks of a spec-kit feature",
     storage=PlanStorage.MARKDOWN,
-    load=load_markdown,
-    files=("specs/[0-9]*-*/tasks.md",),
+    load=_load_spec_kit,
+    files=("specs/[0-9]*-*/tasks.md", *_WITHOUT_NUMBER),
+    shared=_WITHOUT_NUMBER,
     shows=(".specify", "specs/[0-9]*-*/spec.md", "specs/[0-9]*-*/plan.md"),
     begin="write its tasks with /speckit.tasks",
     documents=("{folder}/spec.md", "{folder}/plan.md", ".specify/memory/constitution.md"),

@@ -42,6 +42,7 @@ TASKS = FINDINGS | _names(
     "后续优先级|后续计划|后续任务列表|任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|未完成功能|未完成任务|未完成的任务|待实现",
     "实施清单|实现清单|开发清单|执行清单|工作清单|實施清單|実装チェックリスト|実装リスト",
     "下一步|实施任务|进行中|任務|下次工作|下次任务|下一步工作|下一步计划|后续工作|后续任务|接下来",
+    "立即下一步|近期下一步|立即行动|近期任务|近期工作",
     "タスク|タスク一覧|やること|未完了|未着手|次のステップ|残タスク|残作業|進行中",
     "할 일|작업|작업 목록|남은 작업|다음 단계|진행 중|진행 중인 작업|예정된 작업",
     "대기 중인 작업|미완료|해야 할 일|태스크",
@@ -302,8 +303,9 @@ ORDER = compile_both(
 NEXT_STEPS = compile_both(
     r"(?:(?:immediate|recommended|suggested|proposed|possible) )?next (?:steps|actions)"
     r"|immediate (?:actions|steps)"
-    r"|下一步(?:计划|行动|工作|建议)?|后续步骤|次のステップ|다음 단계|nächste schritte"
-    r"|prochaines étapes|próximos pasos|próximos passos|следующие шаги|дальнейшие шаги"
+    r"|(?:立即|近期)?下一步(?:计划|行动|工作|建议)?|立即行动|后续步骤|次のステップ|다음 단계"
+    r"|nächste schritte|prochaines étapes|próximos pasos|próximos passos|следующие шаги"
+    r"|дальнейшие шаги"
     r"|następne kroki|kolejne kroki|volgende stappen|vervolgstappen|prossimi passi"
     r"|sonraki adımlar|các bước tiếp theo"  # noqa: RUF001
     r"|langkah (?:selanjutnya|berikutnya)|наступні кроки|подальші кроки"
@@ -721,9 +723,12 @@ STATE_COLUMNS = _names(
     "статус|состояние|готово|прогресс|stan|postęp|gotowe|voortgang|toestand|gereed",
     "stato|durum|trạng thái|tiến độ|keadaan|kemajuan|ilerleme|avanzamento|стан|прогрес",
     "finished|implemented|completion|% done|% complete|% completed|done %|percent complete",
-    "percent done|stat|✓|✅|☑|✔|[ ]|[x]|是否完成|完成|完了|완료|erledigt|terminé|hecho|feito|сделано",
+    "percent done|stat|✓|✅|☑|✔|[ ]|[x]|是否完成|完成|完了|완료|erledigt|terminé|hecho|feito",
+    "сделано",
 )
-STATE_COLUMN = re.compile(r"(?:(?!http|test|response|error|order)\w+ ){1,2}(?:status|state|progress)")
+STATE_COLUMN = re.compile(
+    r"(?:(?!http|test|response|error|order)\w+ ){1,2}(?:status|state|progress)"
+)
 """Other names of them: ``Implementation status``."""
 TOTALS = _names(
     "total|totals|sum|grand total|overall|总计|合计|總計|合計|계|합계|총계|summe|gesamt|insgesamt",
