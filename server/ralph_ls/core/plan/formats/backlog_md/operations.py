@@ -6,7 +6,8 @@ other bytes stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import NamedTuple
 
 from ralph_ls.core.plan.formats.backlog_md.document_edits import (
@@ -19,6 +20,7 @@ from ralph_ls.core.plan.formats.backlog_md.task_document import (
     BLOCKED_BY,
     DEFAULT_STATUS,
     TaskDocument,
+    is_named_like_task,
     is_status_of,
     read_task_document,
     state_of_status,
@@ -47,20 +49,32 @@ def parse_text(text: str) -> ParsedPlan:
     parents = _parents(tasks)
     ordered = _in_order(tasks, parents)
     titles = {task.id: task.known.title for task in tasks}
-    problems = tuple(
-        PlanProblem(
-            code="task-id-duplicate",
-            message=f"an earlier file already has the task {task.known.id}; ids must be unique",
-            line=task.file.line + 1,
-        )
-        for task in tasks
-        if task.id != task.known.id
-    )
+    problems = tuple(sorted(_problems(text, tasks), key=attrgetter("line")))
     return ParsedPlan(
         plan=Plan(tasks=tuple(_to_task(task, parents, titles) for task in ordered)),
         problems=problems,
         spans=tuple((0, 3) for _ in problems),
     )
+
+
+def _problems(text: str, tasks: Iterable[FolderTask]) -> Iterator[PlanProblem]:
+    """Files with an id that an earlier one has, and files named like tasks that are none."""
+    files = {task.id: task.file.path for task in tasks}
+    for task in tasks:
+        if task.id != task.known.id:
+            message = (
+                f"{task.file.path} has the id {task.known.id} of {files[task.known.id]}; give one "
+                "of them another"
+            )
+            yield PlanProblem(code="task-id-duplicate", message=message, line=task.file.line + 1)
+    read = {task.file.path for task in tasks}
+    for file in split_files(text):
+        if file.path not in read and is_named_like_task(file.path):
+            message = (
+                f"{file.path} is not read: it does not begin with front matter that has an id, a "
+                "title and a status"
+            )
+            yield PlanProblem(code="task-unreadable", message=message, line=file.line + 1)
 
 
 def why_broken(text: str) -> str:

@@ -89,6 +89,11 @@ class TaskDocument:
     """The place of the status, without quotes; None where it has none."""
 
 
+def is_named_like_task(path: str) -> bool:
+    """Whether a file has the name that the tool gives to those of tasks."""
+    return bool(_id_in(path))
+
+
 def read_task_document(text: str, path: str = "") -> TaskDocument | None:
     """The task in a document; None where its front matter names none."""
     matter = read_front_matter(text)

@@ -104,7 +104,22 @@ def test_a_document_without_an_id_has_that_of_its_name() -> None:
 def test_an_id_that_is_there_twice_is_reported() -> None:
     parsed = parse_text(folder(a=document("id: task-1"), b=document("id: task-1", "title: b")))
     assert [task.id for task in parsed.plan.tasks] == ["task-1", "task-1-2"]
-    assert [problem.code for problem in parsed.problems] == ["task-id-duplicate"]
+    (problem,) = parsed.problems
+    assert (problem.code, problem.message) == (
+        "task-id-duplicate",
+        "backlog/tasks/b.md has the id task-1 of backlog/tasks/a.md; give one of them another",
+    )
+
+
+def test_a_file_named_like_a_task_that_is_none_is_reported() -> None:
+    names = {"task-1 - Pay": document("status: Done"), "task-2 - Ship": "# Ship\n", "notes": "x\n"}
+    parsed = parse_text(folder(**names))
+    assert [task.id for task in parsed.plan.tasks] == ["task-1"]
+    (problem,) = parsed.problems
+    assert problem.code == "task-unreadable"
+    assert problem.message.startswith(
+        "backlog/tasks/task-2 - Ship.md is not read: it does not begin"
+    )
 
 
 def test_the_order_is_that_of_the_board_then_of_numbers_with_subtasks_behind_their_task() -> None:
