@@ -693,6 +693,7 @@ TITLE_COLUMNS = _names(
 )
 PART_COLUMNS = _names(
     "stage|phase|milestone|module|component|slice|increment|work package|阶段",
+    "gate|sprint|iteration|epic|wave|batch|track|workstream",
     "模块|里程碑|ステップ|フェーズ|단계|etapa|fase|hito",
     "этап|фаза|модуль|etap|faza|moduł|onderdeel|phasen|meilenstein|étape|jalon|tahap|modul|aşama",
     "giai đoạn|mô đun|етап|fasi|modulo|módulo|marco|フェーズ名|マイルストーン|마일스톤",
