@@ -38,9 +38,7 @@ from ralph_ls.core.plan.parse.task_rules import (
     numbered_sections,
     select_tasks,
 )
-from ralph_ls.core.plan.parse.titles import (
-    folded_title_id,
-)
+from ralph_ls.core.plan.parse.titles import WORDS_SET_ASIDE, folded_title_id
 from ralph_ls.core.plan.parse.words.section_words import COUNTED, STEP_NAME
 from ralph_ls.core.plan.parse.words.title_states import has_ornament
 from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
@@ -520,6 +518,8 @@ def _read_plain(text: str, start: int, end: int, sections: OpenSections) -> Plan
         if stop == start:
             return None
     part = text[start:stop]
+    if any(word in part for word in WORDS_SET_ASIDE):
+        return None
     block = PlanBlock(part, sections, sections)
     boxes = _ANY_BOX.findall(part)
     n_open = boxes.count("[ ]")

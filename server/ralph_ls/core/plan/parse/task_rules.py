@@ -457,7 +457,8 @@ def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:
         return is_named and not (item.kind is TaskKind.ITEM and _explains_box(item, parts.title))
     if item.section.kind is SectionKind.ISSUES and item.kind is TaskKind.ITEM:
         return parts.is_bug
-    return not is_no_task(parts.title)
+    is_named = parts.explicit_id is not None and not is_placeholder(parts.title)
+    return is_named or not is_no_task(parts.title)
 
 
 def _explains_box(item: PlanItemDraft, title: str) -> bool:

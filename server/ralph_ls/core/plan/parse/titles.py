@@ -104,9 +104,11 @@ def is_title_id(task_id: str, title: str) -> bool:
 
 def is_optional_title(text: str) -> bool:
     """Whether a title begins or ends with ``(optional)``, or has Kiro's star at its number."""
-    if "(" in text or "\uff08" in text:
-        return _OPTIONAL.search(text) is not None or NUMBER_WITH_STAR.match(text) is not None
-    return "*" in text and NUMBER_WITH_STAR.match(text) is not None
+    if ("(" in text or "\uff08" in text) and _OPTIONAL.search(text) is not None:
+        return True
+    if "*" in text and NUMBER_WITH_STAR.match(text) is not None:
+        return True
+    return _SET_ASIDE.search(text) is not None
 
 
 def title_number(title: str) -> str | None:
@@ -295,6 +297,15 @@ _NO_FINDINGS = re.compile(
     rf"|risks?|notes?|decisions?){_NOW}"
 )
 """With a box these may be criteria: ``- [ ] No open issues``."""
+WORDS_SET_ASIDE = (
+    *("DEFERRED", "SKIPPED", "POSTPONED", "CANCELLED", "CANCELED", "OBSOLETE", "DESCOPED"),
+    *("OUT OF SCOPE", "NOT NEEDED", "NOT APPLICABLE", "OPTIONAL", "WON'T DO", "N/A"),
+)
+_SET_ASIDE = re.compile(
+    rf"(?:\s(?:--?|[\u2013\u2014])\s\**|:\s\**|\*\*|\[|\A)(?:{'|'.join(WORDS_SET_ASIDE)})"
+    r"(?=[\s\]*:.,;(\u2013\u2014]|\Z)"
+)
+"""In capitals behind a dash, in bold or in square brackets: ``… - DEFERRED``."""
 NUMBER_WITH_STAR = re.compile(r"[0-9]+(?:\.[0-9]+)*[.)]?\\?\*(?=\s)")
 """``2.7* Write more tests``: a star that some put behind the number instead of the box."""
 _REMARK_IN_BRACKETS = re.compile(r"\s*[:;,\u2013\u2014\uff1a]\s*|\.\s+|\s--?\s")

@@ -109,6 +109,27 @@ def test_marks_of_spec_kit_leave_lists_without_boxes_unread_and_unreported(box: 
     assert (len(parsed.plan.tasks), parsed.guesses) == (1, ())
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("### T001: a", "**Status**: ✅ Done", "### T002: b", "**Status**: Pending"),
+        ("### [x] T001: a", "w", "### [ ] T002: b", "w"),
+        ("- **T001** ✅ a", "- **T002**: b"),
+        ("| ID | Task | Status |", "|---|---|---|", "| T001 | a | ✅ |", "| T002 | b | |"),
+    ],
+)
+def test_what_the_template_says_of_the_order_is_no_task(lines: tuple[str, ...]) -> None:
+    order = ("## Dependencies & Execution Order", "### Phase Dependencies", "- **Setup**: none",
+             "### Parallel Opportunities", "- All [P] tasks", "## Implementation Strategy",
+             "### MVP First", "1. Complete Phase 1", "2. **STOP and VALIDATE**")  # fmt: skip
+    head = ("# Tasks: Kettle", "**Input**: its design", "## Phase 1: Setup")
+    tasks = plan_of(*head, *lines, *order).tasks
+    assert [(task.id, task.state) for task in tasks] == [
+        ("T001", TaskState.DONE),
+        ("T002", TaskState.TODO),
+    ]
+
+
 def test_fields_of_a_document_are_no_tasks() -> None:
     lines = ("# Tasks: Kettle", "- **Input**: its design", "- **Prerequisites**: none", "- Boil")
     assert shown(*lines) == ["todo Boil"]

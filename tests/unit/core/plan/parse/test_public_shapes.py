@@ -699,6 +699,26 @@ def test_a_title_may_say_that_it_is_optional(title: str) -> None:
     assert all(task.optional for task in plan_of(f"- [ ] 2. {title}", "  - [ ] 2.1 b").tasks)
 
 
+@pytest.mark.parametrize(
+    "title",
+    [
+        "a **DEFERRED**",
+        "a - DEFERRED",
+        "a — SKIPPED: no time",
+        "a [OPTIONAL]",
+        "**[DEFERRED]** a",
+        "T003 [OUT OF SCOPE] a",
+        "OPTIONAL: a",
+    ],
+)
+def test_capitals_at_either_end_set_a_task_aside(title: str) -> None:
+    others = [f"- [ ] {number} something to do" for number in range(200)]
+    for lines in ([f"- [ ] {title}"], [*others, f"- [ ] {title}", *others]):
+        assert [task.optional for task in plan_of(*lines).tasks].count(True) == 1
+    assert not plan_of("- [ ] Read OPTIONAL fields").tasks[0].optional
+    assert not plan_of("- [ ] Add a deferred queue").tasks[0].optional
+
+
 def test_brackets_behind_an_id_and_its_tags_make_a_task_optional() -> None:
     tasks = plan_of("- [ ] T014 [P] [US2] (not applicable) a", "- [ ] T015 (see T014) b").tasks
     assert [task.optional for task in tasks] == [True, False]
