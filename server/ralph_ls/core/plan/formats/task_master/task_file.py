@@ -22,6 +22,7 @@ from typing import NamedTuple
 from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode, last_members, scan_json
 from ralph_ls.core.plan.formats.plan_format import PLAN_MISSING
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
+from ralph_ls.core.plan.parse.words.state_words import read_state_word
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.task_words import SETTLED_STATES, Priority, TaskState
 
@@ -162,6 +163,11 @@ def normalise_status(word: str) -> str:
     return "-".join(word.casefold().replace("_", " ").replace("-", " ").split())
 
 
+def _state_of(status: str) -> TaskState | None:
+    """The state of a normalised status, also of words that only other tools write."""
+    return STATE_OF.get(status) or read_state_word(status.replace("-", " "))
+
+
 def _lists_in(root: JsonNode) -> Mapping[str, JsonNode]:
     """The lists of tasks by tag; the only one of a file without tags has an empty name."""
     if root.items is not None:
@@ -170,6 +176,8 @@ def _lists_in(root: JsonNode) -> Mapping[str, JsonNode]:
     if only is not None:
         return {"": only}
     nodes = {name: member.node for name, member in last_members(root).items()}
+    if (inner := nodes.get("tags")) is not None and inner.members is not None:
+        nodes = {name: member.node for name, member in last_members(inner).items()}
     has_bare = any(map(_is_bare_list, nodes.values()))
     tags = {
         name: node if has_bare and _may_be_list(node) else _list_of(node)
@@ -194,7 +202,7 @@ def _tags_left(lists: Mapping[str, JsonNode], tag: str) -> Iterator[TaskFinding]
     """The tags with open tasks that are not read."""
     for name, array in lists.items():
         words = (_text_of(last_members(task), "status") for task in array.elements)
-        states = (STATE_OF.get(normalise_status(word or "pending")) for word in words)
+        states = (_state_of(normalise_status(word or "pending")) for word in words)
         n_open = sum(state in {TaskState.TODO, TaskState.IN_PROGRESS} for state in states)
         if n_open and name != tag:
             message = (
@@ -285,7 +293,7 @@ class _Reader:
             known = ", ".join(["pending", "in-progress", "done", "review", "blocked", "deferred"])
             message = f"task {task_id} has the unknown status {status[:40]}; write one of {known}"
             self._report("task-status-unknown", message, members["status"].node)
-        state = STATE_OF.get(status, TaskState.BLOCKED)
+        state = _state_of(status) or TaskState.BLOCKED
         if parent is not None and parent.state in SETTLED_STATES and state not in SETTLED_STATES:
             return parent.state
         return state
@@ -345,7 +353,7 @@ def _open_below_done(tasks: Sequence[MasterTask]) -> Iterator[TaskFinding]:
         task
         for task in tasks
         if task.parent in done
-        and STATE_OF.get(normalise_status(_text_of(task.fields, "status") or "pending"))
+        and _state_of(normalise_status(_text_of(task.fields, "status") or "pending"))
         not in SETTLED_STATES
     ]
     if not found:
@@ -374,4 +382,4 @@ def _reason(status: str, state: TaskState, details: str) -> str | None:
     last = details.rstrip().rpartition("\n")[2].strip()
     if last.startswith(BLOCKED_BY):
         return fold_whitespace(last.removeprefix(BLOCKED_BY)) or None
-    return REASON_OF.get(status) or (None if status in STATE_OF else f"its status {status[:40]}")
+    return REASON_OF.get(status) or (None if _state_of(status) else f"its status {status[:40]}")

@@ -235,6 +235,30 @@ def test_reports_what_it_cannot_read(text: str, found: list[str]) -> None:
     assert len(parse_text(text).spans) == len(found)
 
 
+@pytest.mark.parametrize("has_object", [True, False])
+def test_tags_may_be_one_level_deeper(has_object: bool) -> None:
+    tasks = [{"id": 1, "title": "a", "status": "pending"}, {"id": 2, "title": "b"}]
+    text = json.dumps({"tags": {"master": {"tasks": tasks} if has_object else tasks}})
+    assert [task.id for task in parse_text(text).plan.tasks] == ["1", "2"]
+    ticked = with_state(text, "1", TaskState.DONE)
+    assert ticked == text.replace('"pending"', '"done"')
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ("not_started", TaskState.TODO),
+        ("Finished", TaskState.DONE),
+        ("in progress", TaskState.IN_PROGRESS),
+        ("on hold", TaskState.BLOCKED),
+        ("odd", TaskState.BLOCKED),
+    ],
+)
+def test_words_of_other_tools_have_a_state_too(status: str, state: TaskState) -> None:
+    (task,) = parse_text(tasks_of({"id": 1, "title": "a", "status": status})).plan.tasks
+    assert task.state is state
+
+
 def test_tasks_of_other_tags_are_reported() -> None:
     tags = {
         "master": {"tasks": [{"id": 1, "title": "a"}]},
