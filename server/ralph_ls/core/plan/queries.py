@@ -241,13 +241,13 @@ def newly_done(before: Plan, after: Plan) -> tuple[str, ...]:
     done_before = {task.id for task in before.tasks if task.state is TaskState.DONE}
     done_after = [task.id for task in after.tasks if task.state is TaskState.DONE]
     was = renamed_tasks(before, after)
-    known = Counter(_without_number(task_id) for task_id in done_before)
-    known.subtract(_without_number(task_id) for task_id in done_after if task_id in done_before)
+    known = Counter(without_repeat(task_id) for task_id in done_before)
+    known.subtract(without_repeat(task_id) for task_id in done_after if task_id in done_before)
     result: list[str] = []
     for task_id in done_after:
         if task_id in done_before or was.get(task_id) in done_before:
             continue
-        name = _without_number(task_id)
+        name = without_repeat(task_id)
         if known[name] > 0:
             known[name] -= 1
         else:
@@ -273,8 +273,8 @@ def urgency(
     return (task.optional, task.is_criterion, is_late, is_waiting, _PRIORITY_ORDER[task.priority])
 
 
-def _without_number(task_id: str) -> str:
-    """Cut the ``-2`` that a repeated title or id has got."""
+def without_repeat(task_id: str) -> str:
+    """The id without the ``-2`` that a repeated title or id has got."""
     numbered = _NUMBERED.fullmatch(task_id)
     return task_id if numbered is None else numbered[1]
 

@@ -108,17 +108,15 @@ def likely_plans(root: Path) -> tuple[str, ...]:
     Without one in the root or its ``docs``, those one folder below the root, of which the first
     hundred are looked into; then those of the features in ``specs``.
     """
-    found = [one for folder in ("", "docs", "doc") for one in _likely_in(root, folder)]
-    if not found:
-        folders = (name for name in _names_in(root) if _is_own_folder(root, name))
-        some = islice(folders, _MOST_FOLDERS)
-        found = [one for folder in some for one in _likely_in(root, folder)]
-    if not found:
-        features = expand(root, "specs/*", not_in=tuple(_FILLED_BY_TOOLS))
-        some = islice(features, _MOST_FOLDERS)
-        likely = (one for folder in some for one in _likely_in(root, folder))
-        found = [one for one in likely if not is_of_tool(root, one)]
-    return tuple(found)
+    folders = (name for name in _names_in(root) if _is_own_folder(root, name))
+    features = expand(root, "specs/*", not_in=tuple(_FILLED_BY_TOOLS))
+    places = (("", "docs", "doc"), islice(folders, _MOST_FOLDERS), islice(features, _MOST_FOLDERS))
+    found = (
+        tuple(one for folder in some for one in _likely_in(root, folder)) for some in places[:2]
+    )
+    return next(filter(None, found), ()) or tuple(
+        one for folder in places[2] for one in _likely_in(root, folder) if not is_of_tool(root, one)
+    )
 
 
 def _likely_in(root: Path, folder: str) -> list[str]:

@@ -56,6 +56,7 @@ from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates, is_title_id
 from ralph_ls.core.plan.parts import done_by_parts, parts_in, wholes_of_done_parts
+from ralph_ls.core.plan.queries import without_repeat
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.task_words import TaskState
 
@@ -129,15 +130,9 @@ def _with_same_title(tasks: Sequence[Task]) -> Iterable[list[Task]]:
 
 
 def _differ_by_id(task: Task, other: Task) -> bool:
-    """Whether both have ids of their own, which say that they are two tasks."""
-    own, others = _REPEATED.sub("", task.id), _REPEATED.sub("", other.id)
-    return own != others and not (
-        is_title_id(task.id, task.title) or is_title_id(other.id, other.title)
-    )
-
-
-_REPEATED = re.compile(r"(?<=[0-9a-z])-[0-9]+\Z")
-"""The number of an id that more than one task has."""
+    """Whether both have explicit ids, which say that they are two tasks."""
+    is_same = without_repeat(task.id) == without_repeat(other.id)
+    return not (is_same or is_title_id(task.id, task.title) or is_title_id(other.id, other.title))
 
 
 def _done_by_number(tasks: Sequence[Task]) -> Iterator[tuple[Task, Task]]:

@@ -83,6 +83,7 @@ class TestDuplicates:
             pytest.param([f"- [ ] {LONG}", f"- [ ] {LONG} twice"], id="other-words"),
             pytest.param([f"- [ ] {LONG}", "```", f"- [ ] {LONG}", "```"], id="fence"),
             pytest.param([f"- [x] T001 {LONG}", f"- [ ] T003 {LONG}"], id="two-ids"),
+            pytest.param([f"- [x] T2-1 {LONG}", f"- [ ] T2-2 {LONG}"], id="two-ids-of-a-phase"),
             pytest.param([f"- [ ] **US-1** {LONG}", f"- [ ] **US-2** {LONG}"], id="two-stories"),
         ],
     )
