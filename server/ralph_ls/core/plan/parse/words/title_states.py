@@ -108,7 +108,7 @@ def closing_remark(text: str) -> StateRemark | None:
     Behind bold words a sign or a word in brackets may have more text behind it:
     ``**Parser.** ✅ With tests.``, ``**Parser** (done, in May): with tests``.
     """
-    marked = _remark_behind_bold(text) or _remark_with_sign(text) or bold_remark(text)
+    marked = _remark_in_bold(text) if "**" in text else _remark_with_sign(text)
     if marked is not None:
         return marked
     found = _CLOSING.search(text, max(len(text) - _LONGEST_REMARK, 0))
@@ -122,12 +122,16 @@ def closing_remark(text: str) -> StateRemark | None:
     return None if removes else remark
 
 
+def _remark_in_bold(text: str) -> StateRemark | None:
+    return _remark_behind_bold(text) or _remark_with_sign(text) or bold_remark(text)
+
+
 def _remark_with_sign(text: str) -> StateRemark | None:
     """Signs at the end of a text, alone or with words for their state."""
     signed = find_sign_with_words(text)
     if signed is not None:
         return StateRemark(signed.start, signed.state)
-    alone = _SIGNS_ALONE.search(text)
+    alone = None if text.isascii() else _SIGNS_ALONE.search(text)
     if alone is None or is_of_one_stage(text):
         return None
     return StateRemark(alone.start(), STATE_OF_SIGN[alone[1]])
@@ -234,7 +238,7 @@ class SignedWords(NamedTuple):
 
 def find_sign_with_words(text: str) -> SignedWords | None:
     """Find ``✅ Done`` or ``— done ✅`` at the end of a text; None for a sign alone."""
-    sign = _LAST_SIGN.search(text)
+    sign = None if text.isascii() else _LAST_SIGN.search(text)
     if sign is None or not sign.start() or is_of_one_stage(text):
         return None
     begin, behind = sign.start(1), sign[2].strip("*_ \t")
