@@ -56,6 +56,7 @@ from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates, is_title_id
 from ralph_ls.core.plan.parts import done_by_parts, parts_in, wholes_of_done_parts
+from ralph_ls.core.plan.parse.words.title_states import closing_remark
 from ralph_ls.core.plan.queries import without_repeat
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.task_words import TaskState
@@ -213,10 +214,12 @@ def _states(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
 
 
 _SAYS_DONE = re.compile(
-    r"(?:\A|[\s(\u2013\u2014-])(?:DONE|COMPLETED?|FINISHED|IMPLEMENTED|FIXED)[).!]*\Z|[✅✔☑✓]\ufe0f?\Z"
+    r"(?:\A|(?<!NOT)[\s(\u2013\u2014-])(?:DONE|COMPLETED?|FINISHED|IMPLEMENTED|FIXED)[).!]*\Z"
+    r"|[✅✔☑✓]\ufe0f?\Z"
 )
+_TAG_OF_DONE = re.compile(r"\[(?:DONE|COMPLETED?|FINISHED)\][*_ \t]*\Z", re.IGNORECASE)
 _LONGEST_END = 16
-_LAST_OF_DONE = ("E", "D", "✅", "✔", "☑", "✓")
+_LAST_OF_DONE = tuple("EDed✅✔☑✓0123456789")
 """How a title that says DONE ends, marks apart; most titles do not."""
 
 
@@ -225,13 +228,21 @@ def _unticked(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
         task
         for task in tasks
         if task.state in _OPEN and task.mark is not None
-        if task.title.rstrip(").!\ufe0f").endswith(_LAST_OF_DONE)
-        if _SAYS_DONE.search(task.title[-_LONGEST_END:]) is not None
+        if _says_done(task.title) or _TAG_OF_DONE.search(text, task.start, task.end) is not None
     ]
     if found:
         are = "box says" if len(found) == 1 else "boxes say"
         message = f"{len(found)} open {are} DONE in the title; tick what is done"
         yield _about_all(CheckCode.DONE_WITHOUT_TICK, found, text, message)
+
+
+def _says_done(title: str) -> bool:
+    if not title.rstrip(").!\ufe0f").endswith(_LAST_OF_DONE):
+        return False
+    if _SAYS_DONE.search(title[-_LONGEST_END:]) is not None:
+        return True
+    remark = closing_remark(title)
+    return remark is not None and remark.start > 0 and remark.state is TaskState.DONE
 
 
 def _parts(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:

@@ -215,6 +215,14 @@ def guesses_in(text: str) -> list[LintRemark]:
             id="done-without-a-tick",
         ),
         pytest.param(
+            "- [ ] Saw (done)\n- [ ] Nail - ✅ Done\n- [ ] Oil [DONE]\n- [ ] Wax **DONE**\n"
+            "- [ ] Dry - completed on 2026-01-31\n- [ ] Lid NOT IMPLEMENTED\n- [ ] Sand - NOT DONE\n"
+            "- [ ] Say: well done\n- [ ] Done\n",
+            0,
+            "5 open boxes say DONE in the title; tick what is done",
+            id="done-without-a-tick-in-other-forms",
+        ),
+        pytest.param(
             "# P\n## A (DONE)\n### B\n- [ ] c\n  - [ ] e\n- [x] d\n### F\n- [ ]* g\n## H\n"
             "**Status:** done\n\n- [ ] i\n## J [x]\n- [ ] k\n",
             3,
