@@ -55,8 +55,8 @@ from ralph_ls.core.plan.model import ParsedPlan, Task
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates, is_title_id
-from ralph_ls.core.plan.parts import done_by_parts, parts_in, wholes_of_done_parts
 from ralph_ls.core.plan.parse.words.title_states import closing_remark
+from ralph_ls.core.plan.parts import done_by_parts, parts_in, wholes_of_done_parts
 from ralph_ls.core.plan.queries import without_repeat
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.task_words import TaskState

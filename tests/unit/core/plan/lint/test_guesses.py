@@ -216,7 +216,8 @@ def guesses_in(text: str) -> list[LintRemark]:
         ),
         pytest.param(
             "- [ ] Saw (done)\n- [ ] Nail - ✅ Done\n- [ ] Oil [DONE]\n- [ ] Wax **DONE**\n"
-            "- [ ] Dry - completed on 2026-01-31\n- [ ] Lid NOT IMPLEMENTED\n- [ ] Sand - NOT DONE\n"
+            "- [ ] Dry - completed on 2026-01-31\n- [ ] Lid NOT IMPLEMENTED\n"
+            "- [ ] Sand - NOT DONE\n"
             "- [ ] Say: well done\n- [ ] Done\n",
             0,
             "5 open boxes say DONE in the title; tick what is done",
