@@ -519,8 +519,8 @@ _SEVERAL_TO_DO = re.compile(
 """A heading of things that are still to do: ``Bugs and features (todo)``."""
 _P_PREFIX = re.compile(r"\Ap[0-9] *(?::| [-\u2013\u2014] )")
 _P_NUMBER = re.compile(
-    r"(?:\A\W*(?:[0-9.]+\W+)?|[(\[:|/,\u2013\u2014&+]\s*|\s{2}|\bpriority )p([0-4])\b"
-    r"|\bp([0-4])(?=\W*\Z|\s*[)\]:|/,\u2013\u2014&+]|\s(?:tasks?|items?|work|issues?|bugs?|fix)\b)"
+    r"(?:\A\W*(?:[0-9.]+\W+)?|[(\[:|/,\u2013\u2014&+]\s*|\s{2}|\bpriority )p([0-9])\b"
+    r"|\bp([0-9])(?=\W*\Z|\s*[)\]:|/,\u2013\u2014&+]|\s(?:tasks?|items?|work|issues?|bugs?|fix)\b)"
 )
 """At an end, in brackets or before a word for work; not in ``Applied P0 schemas``."""
 _PRIORITY_PHRASE = re.compile(

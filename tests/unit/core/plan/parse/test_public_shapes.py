@@ -199,6 +199,12 @@ QUEUE = (
             id="criteria-that-are-met-after-the-steps",
         ),
         pytest.param(
+            ("# Plan", "## P0 — Leaks", "None.", "## P4 — Paint", "### 1. Oil", "- **Why**: dry",
+             "## P5 — Sale", "### 1. Post", "- **Why**: money"),
+            ["todo 1. Oil", "todo 1. Post"],
+            id="any-number-of-priorities",
+        ),
+        pytest.param(
             ("# Plan", "## Phase 1", "**Path**:", "0. Ground", "1. First floor"),
             ["todo Ground", "todo First floor"],
             id="counted-from-zero",
