@@ -199,6 +199,11 @@ QUEUE = (
             id="criteria-that-are-met-after-the-steps",
         ),
         pytest.param(
+            ("# 屋根", "## 実装済み", "1. 梁", "## 次のデータ拡張", "- 瓦", "## 目標検索", "雨"),
+            ["done 梁", "todo 瓦"],
+            id="next-extensions-in-japanese",
+        ),
+        pytest.param(
             ("# Plan", "## P0 — Leaks", "None.", "## P4 — Paint", "### 1. Oil", "- **Why**: dry",
              "## P5 — Sale", "### 1. Post", "- **Why**: money"),
             ["todo 1. Oil", "todo 1. Post"],

@@ -499,6 +499,9 @@ OPEN_WORK = re.compile(
     r"|services?)"
     r"|(?:still|left|remaining|things) (?:left )?to (?:do|be done)|to be done|not done yet"
     r"|(?:remaining|outstanding|unfinished|upcoming|unimplemented|planned)(?: [^\W\d_][\w'-]*){1,3}"
+    r"|(?:次の|今後の|残りの).{0,8}(?:拡張|開発|作業|改善|対応|実装|追加|課題|機能)"
+    r"|(?:下一步|后续|后期|接下来)的?.{0,6}(?:开发|扩展|改进|优化|实现|实施)"
+    r"|(?:다음|남은|향후) .{0,8}(?:개발|확장|개선|작업|구현|기능)"
 )
 """Whole headings that say that what is below is still to do."""
 
