@@ -82,10 +82,12 @@ def read_dependencies(tasks: Sequence[Task], bodies: TaskBodies) -> tuple[TaskDe
         if written.text.strip("*_`. \t").casefold() in PLACEHOLDERS:
             continue
         target = known.get(name.casefold())
-        is_label = _prefix_of(name.casefold()) in prefixes
+        prefix = _prefix_of(name.casefold())
+        is_label = prefix is not None and prefix in prefixes
         if target is None and not (_has_id_form(name) or is_label):
             name = written.text
-            target = known.get(normalise_title(fold_whitespace(name)))
+            number = _word_of(_LABEL_WORD.sub("", name)).casefold()
+            target = known.get(normalise_title(fold_whitespace(name))) or known.get(number)
             if target is None:
                 continue
         end = written.start + len(name)
@@ -205,6 +207,8 @@ _LABEL = re.compile(
     r"(?:[:.)](?=[\s*]|\Z)|\s+[-\u2013\u2014](?=\s))|([0-9]+(?:\.[0-9]+)+)(?=\s))",
     re.IGNORECASE,
 )
+_LABEL_WORD = re.compile(r"(?:tasks?|steps?|phases?|stories|story|parts?)[ \t]+#?", re.IGNORECASE)
+"""What a reference to a task's number may begin with: ``Tasks 1.1, 1.2``."""
 _LABEL_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*\Z")
 
 

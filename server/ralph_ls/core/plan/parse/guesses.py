@@ -136,7 +136,8 @@ def _criteria_as_tasks(
 ) -> Iterator[tuple[GuessCause, int, str]]:
     """The open boxes in sections for criteria and prose that are tasks, where others are, too."""
     sections = {section for reading, _, _ in placed for section in reading.sections()}
-    if all(section.comes_last for section in sections):
+    n_headed = sum(reading.block.level > 0 for reading, _, _ in placed)
+    if all(section.comes_last for section in sections) and n_headed <= _FEW_HEADINGS:
         return
     for reading, first, _ in placed:
         if any(section.comes_last for section in reading.open_sections()):
@@ -146,6 +147,10 @@ def _criteria_as_tasks(
                 for row in rows
                 if row.state not in SETTLED_STATES
             )
+
+
+_FEW_HEADINGS = 2
+"""The title of a check list and its own heading; with more there is something else to do."""
 
 
 def _signed_sections(placed: Sequence[PlacedBlock]) -> Collection[HeadingSection]:
@@ -617,7 +622,8 @@ def _rows_of_parts(text: str, *, named: bool) -> Iterator[int]:
     Not only ``named`` ones: also those with a title.
     """
     for number, line, columns in _rows_in_tables(text):
-        if not named and columns.title is not None and columns.state is None:
+        is_work = columns.is_of_work and columns.number is not None
+        if (is_work or not named) and columns.title is not None and columns.state is None:
             yield number
         if not columns.has_parts or columns.state is not None or columns.part is None:
             continue

@@ -28,6 +28,7 @@ from ralph_ls.core.plan.parse.words.section_words import (
     FEATURES,
     FINDINGS,
     FIX_PLANS,
+    GATE,
     GROUPS,
     LATER,
     LEGENDS,
@@ -44,6 +45,7 @@ from ralph_ls.core.plan.parse.words.section_words import (
     PROSE,
     PROSE_LAST_WORDS,
     RECURRING,
+    STAGES,
     STATUS_LABELS,
     STEP_LABEL,
     STEP_NAME,
@@ -155,6 +157,8 @@ class HeadingSection:
     """True below ``Success criteria`` and the like."""
     is_waiting: bool = False
     """True below ``Blocked`` and the like."""
+    is_stage: bool = False
+    """True below ``2. Design``, whose boxes are work in its place."""
     is_finding: bool = False
     """True below ``Missing``, which says what is not there where headings are the tasks."""
     is_order: bool = False
@@ -169,7 +173,8 @@ class HeadingSection:
     @property
     def comes_last(self) -> bool:
         """Whether its boxes are criteria, prose or blocked, which come behind all others."""
-        return self.has_criteria or self.is_waiting or self.kind is SectionKind.PROSE
+        is_prose = self.kind is SectionKind.PROSE and not self.is_stage
+        return self.has_criteria or self.is_waiting or is_prose
 
     def with_signs(self, text: str) -> str:
         """A text of the section with emoji that have the states of the plan's legend."""
@@ -253,12 +258,17 @@ def open_section(
         and (words.is_waiting or (parent.is_waiting and not is_below_title)),
         in_task_file=name is not HeadingClass.TASK
         and (parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS)),
+        is_stage=_is_stage(title) or (is_plain and parent.is_stage),
         is_finding=words.is_missing or (is_plain and parent.is_finding),
         is_next=words.is_next,
         is_order=words.is_order or (parent.is_order and not is_below_title),
         signs=parent.signs,
         name=name,
     )
+
+
+def _is_stage(title: str) -> bool:
+    return NUMBERED.match(title) is not None and _normalise(title) in STAGES
 
 
 def with_parents(section: HeadingSection | None) -> Iterator[HeadingSection]:
@@ -433,7 +443,8 @@ def below_label(section: HeadingSection, label: str) -> HeadingSection | None:
     words = _normalise(label)
     if RECURRING.match(words):
         return replace(section, kind=SectionKind.NOTES, parent=section)
-    if CRITERIA.fullmatch(words) and not section.has_criteria:
+    is_of_criteria = CRITERIA.fullmatch(words) or GATE.fullmatch(words)
+    if is_of_criteria and not section.has_criteria:
         kind = SectionKind.PROSE
         return replace(section, kind=kind, has_criteria=True, holds_steps=False, parent=section)
     return None

@@ -7,6 +7,7 @@ words are known here. Whether an item is a task is decided by ``task_rules``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import lru_cache
@@ -165,7 +166,13 @@ def describes_task(text: str) -> bool:
 def read_status(value: str) -> TaskState | None:
     """Read the words of a ``Status:`` line or column, where work that was checked is done."""
     value = value.strip("*_ \t")
+    counted = _COUNTED.search(value)
+    if counted is not None and int(counted[1] or counted[3]) < int(counted[2] or counted[4]):
+        return TaskState.IN_PROGRESS if int(counted[1] or counted[3]) else TaskState.TODO
     state = _read_status_alone(value) or read_state(value)
+    if state is TaskState.DONE and _AGREED.match(value) is not None:
+        # Who agreed to a task did not do it.
+        return next((one for one in _states_in(value) if one is not TaskState.DONE), None)
     if state is None and _CHECKED.match(value) is not None:
         return TaskState.DONE
     return TaskState.TODO if state is None and value.lstrip("` ").startswith("[ ]") else state
@@ -192,9 +199,22 @@ def _state_of_share(percent: int) -> TaskState:
     return TaskState.IN_PROGRESS if percent else TaskState.TODO
 
 
+def _states_in(value: str) -> Iterator[TaskState]:
+    """The states that the parts of a status name: ``Approved, not started``."""
+    for part in _PARTS.split(value):
+        if (state := read_state_word(part)) is not None:
+            yield state
+
+
 def says_all_done(status: str) -> bool:
-    """Whether the status of a document says that all of it is done, and no part of it only."""
-    return read_status(status) is TaskState.DONE and _PARTLY.search(status) is None
+    """Whether the status of a document says that all of it is done, and no part of it only.
+
+    Words for done have to say so, or a sign alone: a plan that is approved is yet to be worked on.
+    """
+    if read_status(status) is not TaskState.DONE or _PARTLY.search(status) is not None:
+        return False
+    is_alone = _ONLY_SIGN.fullmatch(status.strip("*_ \t")) is not None or _SHARE.match(status)
+    return bool(is_alone) or TaskState.DONE in _states_in(status)
 
 
 def says_partly_done(status: str) -> bool:
@@ -361,11 +381,24 @@ _CHECKED = compile_both(
     re.IGNORECASE,
 )
 _PARTLY = re.compile(
-    r"\b(?:phases?|parts?|stages?|steps?|sprints?|milestones?|tasks?|through|until|up to|except|but"
-    r"|only|partly|partially|mostly|remaining|pending|next|plan|design|spec|(?!100)[0-9]+ ?%"
+    r"\b(?:mvp|phases?|parts?|stages?|steps?|sprints?|milestones?|tasks?|through|until|up to|except"
+    r"|but|only|partly|partially|mostly|remaining|pending|next|plan|design|spec|(?!100)[0-9]+ ?%"
     r"|[0-9]+ ?/ ?[0-9]+|[0-9]+ of)(?!\w)",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(
+    r"(?<![\w/.])([0-9]{1,4}) ?/ ?([0-9]{1,4})(?![\w/.])|\b([0-9]{1,4}) of ([0-9]{1,4})\b"
+)
+"""``3/7 tasks``, ``3 of 7``."""
+_AGREED = compile_both(
+    r"[\W_]*(?:approved|agreed|reviewed|final(?:i[sz]ed)?|signed[ -]off|on track|healthy|green\b"
+    r"|low risk|(?:the )?(?:plan(?:ning)?|design|spec(?:ification)?|research|analysis|scope)\b"
+    r"|freigegeben|genehmigt|aprobad[oa]|aprovad[oa]|approuvée?|утвержд[её]н\w*|zatwierdzon\w+"
+    r"|approvat[oa]|onaylandı|disetujui)"  # noqa: RUF001
+    r"|[\W_]*(?:承認済み|已批准|已确认|已审批)",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"[,;:|()\u2013\u2014]|\s-\s")
 _NEEDS = frozenset({"needs", "waiting on", "waiting for"})
 _REASONS = _NEEDS | {"blocked by"}
 _LABELS = frozenset({CRITERIA_FIELD})

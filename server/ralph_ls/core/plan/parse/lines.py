@@ -159,36 +159,24 @@ def _find_bare_box(line: str) -> ListMarks | None:
     return ListMarks(starts=(begin,), contents=(begin,), box=found.span(1), text=found.end())
 
 
-def _begin_of_box(line: str, at: int) -> int:
-    """Where the bracket of a box may be, behind marks for bold or code."""
-    if line.startswith("**[", at):
-        return at + 2
-    return at + 1 if line.startswith("`[", at) else at
-
-
 def _end_of_box(line: str, box: tuple[int, int]) -> int:
-    """The end of a box with what closes around it alone: ``**[x]**``, `` `[x]` ``."""
+    """The end of a box with the bold marks around it alone: ``**[x]** Parse``."""
     end = box[1] + 1
-    for mark in ("**", "`"):
-        if line.startswith(mark, end) and line.endswith(mark, 0, box[0] - 1):
-            return end + len(mark)
-    return end
+    is_bold = line.startswith("**", end) and line.endswith("**", 0, box[0] - 1)
+    return end + 2 if is_bold else end
 
 
 def _find_box(line: str, at: int) -> tuple[int, int] | None:
     """Find a box at a position: ``[ ]``, ``[x]``, ``[-]``, ``[]``; never ``[1]`` or ``[x](url)``.
 
-    It may be the first thing of bold words, or in code: ``**[x] Parse** it``, `` `[x]` Parse``.
+    It may be the first thing of bold words: ``**[x] Parse** it``. In code it explains boxes.
 
     A missing space after ``[ ]`` and ``[x]`` is accepted, because nothing else has this form, and a
     task that is missed ends a run too early.
     """
-    found = _BOX.match(line, _begin_of_box(line, at))
+    found = _BOX.match(line, at + 2 if line.startswith("**[", at) else at)
     if found is None:
         return None
-    if line[at : at + 1] == "`":
-        is_closed = line.startswith("` ", found.end()) and found[1].strip() in {"", *TICKS}
-        return found.span(1) if is_closed else None
     mark = found[1].strip("\ufe0f \t")
     follows = line[found.end() : found.end() + 1]
     if follows and not follows.isspace():

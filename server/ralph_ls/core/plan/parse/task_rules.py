@@ -56,7 +56,7 @@ from ralph_ls.core.plan.parse.titles import (
 )
 from ralph_ls.core.plan.parse.words.section_words import WORK
 from ralph_ls.core.plan.parse.words.state_tables import BOX_MARKS
-from ralph_ls.core.plan.parse.words.state_words import read_state_word
+from ralph_ls.core.plan.parse.words.state_words import read_state, read_state_word
 from ralph_ls.core.plan.parse.words.title_states import (
     closing_remark,
     opening_remark,
@@ -144,6 +144,7 @@ def select_tasks(
     labelled = _labelled_sections(items)
     in_fields = field_sections(items)
     stated = frozenset() if context.has_box else _stated_sections(items, context)
+    finished = frozenset() if context.has_box else _finished_by_lines(items)
     for item in items:
         around = None if item.parent is None else row_of.get(item.parent)
         holder = around
@@ -155,10 +156,24 @@ def select_tasks(
             if parts.title and _is_task(item, parts):
                 holder = len(rows)
                 state = _state_of(item, parts, written_state, context.dialect)
+                if state is TaskState.TODO and item in finished:
+                    state = TaskState.DONE
                 rows.append(_to_row(item, parts, state, rows, parent=around))
         if holder is not None:
             row_of[item] = holder
     return _with_criteria(rows, items, context.described), findings
+
+
+def _finished_by_lines(items: Iterable[PlanItemDraft]) -> frozenset[PlanItemDraft]:
+    """The items without a state whose lines all say that they are done: several ``- ✅ …``."""
+    lines: dict[PlanItemDraft, list[bool]] = {}
+    for item in items:
+        around = item.parent
+        if around is not None and around.kind is TaskKind.ITEM and not item_has_state(around):
+            sign = None if item.box is not None else opening_sign(item.text)
+            is_done = sign is not None and read_state(item.text[: sign[1]]) is TaskState.DONE
+            lines.setdefault(around, []).append(is_done)
+    return frozenset(item for item, done in lines.items() if len(done) > 1 and all(done))
 
 
 def _with_criteria(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.lint.checks import check_markdown, plan_problems
 from ralph_ls.core.plan.lint.criteria import is_vague
-from ralph_ls.core.plan.lint.dependencies import read_dependencies
+from ralph_ls.core.plan.lint.dependencies import read_dependencies, unfinished_dependencies
 from ralph_ls.core.plan.lint.remarks import CheckCode, LineSpan, LintRemark
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
@@ -302,6 +302,13 @@ def reads(*lines: str) -> list[tuple[str, str, str | None, str]]:
 
 
 class TestDependencies:
+    def test_a_reference_may_begin_with_a_word_for_tasks(self) -> None:
+        lines = ("- [ ] 1.1 a", "- [ ] 1.2 b", "  - Depends on: Tasks 1.1, 1.3", "- [ ] 1.3 c")
+        assert found(*lines, "  - Dependencies: all previous", "  - After: Phase 2") == []
+        text = "\n".join(lines)
+        tasks = parse_markdown(text).plan.tasks
+        assert unfinished_dependencies(tasks, text) == {tasks[1].id: (tasks[0], tasks[2])}
+
     @pytest.mark.parametrize(
         "line",
         [

@@ -199,6 +199,12 @@ QUEUE = (
             id="criteria-that-are-met-after-the-steps",
         ),
         pytest.param(
+            ("## 1. Research", "- [x] 1.1 Look", "## 2. Design", "- [ ] 2.1 Draw", "## 3. Build",
+             "- [ ] 3.1 Saw", "## Architecture", "- [ ] beams first", "## 4. Risks", "- [ ] rain"),
+            ["done 1.1 Look", "todo 2.1 Draw", "todo 3.1 Saw", "todo beams first", "todo rain"],
+            id="stages-of-the-work",
+        ),
+        pytest.param(
             ("# 屋根", "## 実装済み", "1. 梁", "## 次のデータ拡張", "- 瓦", "## 目標検索", "雨"),
             ["done 梁", "todo 瓦"],
             id="next-extensions-in-japanese",
@@ -733,3 +739,8 @@ def test_capitals_at_either_end_set_a_task_aside(title: str) -> None:
 def test_brackets_behind_an_id_and_its_tags_make_a_task_optional() -> None:
     tasks = plan_of("- [ ] T014 [P] [US2] (not applicable) a", "- [ ] T015 (see T014) b").tasks
     assert [task.optional for task in tasks] == [True, False]
+
+
+def test_a_stage_with_a_number_comes_in_its_place() -> None:
+    lines = ("## 1. Design", "- [ ] 1.1 Draw", "## 2. Build", "- [ ] Saw", "## Design", "- [ ] Why")
+    assert [task.is_criterion for task in plan_of(*lines).tasks] == [False, False, True]

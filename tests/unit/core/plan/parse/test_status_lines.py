@@ -125,6 +125,76 @@ def test_a_status_against_the_box_is_counted_once() -> None:
     assert found.lines == (1, 3)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(
+            "✅ Approved",
+            "✅ Ready for implementation",
+            "✅ Planning complete",
+            "🟢 On track",
+            "Accepted",
+        ),
+        *(
+            "✅ Freigegeben",
+            "✅ 承認済み",
+            "✔️ Agreed",
+            "✅ Reviewed",
+            "✅ MVP complete",
+            "🟢 0/24 tasks",
+        ),
+        *(
+            "✅ 3/7 tasks complete",
+            "Approved, not started",
+            "✅ Signed off",
+            "✅ Validated",
+            "🟢 Green",
+        ),
+    ],
+)
+def test_a_plan_that_was_agreed_to_is_yet_to_be_worked_on(words: str) -> None:
+    lines = ("# Roof", f"**Status**: {words}", "## Phase 1: Saw", "a", "## Phase 2: Oil", "b")
+    assert shown(*lines) == ["todo Phase 1: Saw", "todo Phase 2: Oil"]
+
+
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [
+        ("✅ Approved", "todo"),
+        ("✅ Approved, not started", "todo"),
+        ("🟢 0/24 tasks complete (0%)", "todo"),
+        ("✅ 3/7 tasks", "inProgress"),
+        ("✅ 3 of 7", "inProgress"),
+        ("✅ 7/7 tasks", "done"),
+        ("🟢 On track", "todo"),
+        ("✅ In v2, with tests", "done"),
+        ("✅ Approved and implemented", "todo"),
+        ("✅ Approved - done", "todo"),
+        ("✅ Done, approved", "done"),
+    ],
+)
+def test_who_agreed_to_a_task_did_not_do_it(words: str, state: str) -> None:
+    lines = ("### Milestone 1: Saw", f"**Status**: {words}", "### Milestone 2: Oil", "x")
+    assert shown("# Roof", *lines)[0] == f"{state} Milestone 1: Saw"
+
+
+def test_an_item_whose_lines_are_all_done_is() -> None:
+    lines = ("1. Saw", "   - ✅ beams", "   - ✅ tiles", "2. Oil", "   - ✅ doors", "   - the lid")
+    assert shown("# Roof", "## Next steps", *lines) == ["done Saw", "todo Oil"]
+
+
+@pytest.mark.parametrize(
+    "label", ["**Gate G0**", "**Exit gate**", "**Quality gates**", "**Done when**", "**Puerta G1**"]
+)
+def test_boxes_below_a_gate_come_last(label: str) -> None:
+    lines = ("# Roof", "### F0 · Base", label, "- [ ] it holds", "### F1 · Saw", "- [ ] Saw it")
+    tasks = parse_markdown("\n".join(lines)).plan.tasks
+    assert [(task.title, task.is_criterion) for task in tasks] == [
+        ("it holds", True),
+        ("Saw it", False),
+    ]
+
+
 STATES_BELOW = {
     TaskState.DONE: (
         *("**Status:** ✅ Complete", "Status: done", "> Status: done", "*Status: done*"),

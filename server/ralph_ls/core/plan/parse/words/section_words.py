@@ -215,6 +215,8 @@ CRITERIA = compile_both(
     r"|(?:[\w'.-]+ ){0,2}check ?list (?:for|before|after|zu[mr]?|für|pour|avant|para|перехода"
     r"|перед|для|do|voor) .*"
     r"|definition of done\b.*"
+    r"|(?:exit|quality|release|entry) gates?\b.*"
+    r"|(?:final|ship|launch|release|pre ?flight|submission|delivery) check ?list\b.*"
     r"|(?:[\w'-]+ ){0,2}(?:migration|security|quality|completion|rollout|cutover|go live|mainnet"
     r"|production|readiness|compliance|smoke|regression|guardrails?) check ?list"
     r"|.*(?:테스트 체크리스트|测试清单|检查清单|验收清单|验证清单|上线清单|检查点)"
@@ -245,6 +247,12 @@ CRITERIA = compile_both(
     r"|κριτήρια αποδοχής.*|criterii de acceptare.*|критерии за приемане.*|เกณฑ์การยอมรับ.*"
 )
 """Whole headings whose boxes say when the work is done, not what it is."""
+
+GATE = re.compile(
+    r"gate(?: [a-z]?[0-9]*)?|done when|puerta(?: de (?:calidad|salida))?(?: [a-z]?[0-9]*)?"
+    r"|portes? de (?:qualité|sortie)|qualitätstor|porta de qualidade"
+)
+"""More labels above boxes that say when a part of the work is over."""
 
 CHECKS = _names(
     "criteria|verification|verification criteria|verify|validation|validation criteria|checks",
@@ -499,6 +507,11 @@ OPEN_WORK = re.compile(
     r"|services?)"
     r"|(?:still|left|remaining|things) (?:left )?to (?:do|be done)|to be done|not done yet"
     r"|(?:remaining|outstanding|unfinished|upcoming|unimplemented|planned)(?: [^\W\d_][\w'-]*){1,3}"
+    r"|next (?:[\w'-]+ )?(?:extensions?|features?|improvements?|releases?|versions?|enhancements?)"
+    r"|still open|not (?:yet )?(?:implemented|built|started)|unimplemented|未実装|未开发|未開発"
+    r"|следующие (?:инкременты|этапы|задачи|доработки)"
+    r"|nächste (?:ausbaustufen|erweiterungen|aufgaben)"
+    r"|próxim[oa]s (?:ampliaciones|tareas|mejoras|tarefas|melhorias)"
     r"|(?:次の|今後の|残りの).{0,8}(?:拡張|開発|作業|改善|対応|実装|追加|課題|機能)"
     r"|(?:下一步|后续|后期|接下来)的?.{0,6}(?:开发|扩展|改进|优化|实现|实施)"
     r"|(?:다음|남은|향후) .{0,8}(?:개발|확장|개선|작업|구현|기능)"
@@ -537,6 +550,13 @@ EXECUTION = _names(
 )
 """Whole headings of the steps to execute, beside which parts of phases only describe them."""
 
+STAGES = _names(
+    "design|architecture|requirements|analysis|research|technical design|system design|data model",
+    "data models|database design|api design|ui design|planning|scope|prerequisites|dependencies",
+    "resources|schema|设计|架构|需求|需求分析|設計|要件|설계|entwurf|conception|diseño|projeto|проектирование",
+)
+"""What holds no tasks in general, and is a stage of the work with a number: ``2. Design``."""
+
 STEP_SECTIONS = EXECUTION | _names(
     "phases of execution|execution phases|phases of implementation|phases of development",
     "development phases|project phases|delivery phases|build phases|rollout phases",
@@ -547,6 +567,8 @@ STEP_SECTIONS = EXECUTION | _names(
     "implementation phases|implementation plan|implementation roadmap|implementation sequence",
     "implementation stages|implementation steps|migration plan|migration steps|order of work",
     "phases|roadmap|project roadmap|product roadmap|development roadmap|stages|steps",
+    "milestones|next milestones|increments|next increments|next working increments|iterations",
+    "next iterations|sprints|next sprints|work packages|next features|epics",
     "build path|implementation path|development path|migration path|path forward",
     "work plan|changes|key changes|proposed implementation|changes needed|changes required|fixes",
     "fixes needed|fixes required|planned changes|planned fixes|proposed changes|proposed fixes",

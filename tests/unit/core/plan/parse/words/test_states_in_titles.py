@@ -42,7 +42,7 @@ AT_THE_END = {
 IN_FRONT = {
     TaskState.DONE: (
         *("✅ {}", "✅**{}**", "**✅ {}**", "✓ {}", "☑ {}", "🟢 {}", "✅ DONE: {}", "~~{}~~"),
-        *("~~{}~~ ✅", "[x] {}", "**[x]** {}", "`[x]` {}", "[✓] {}", "[DONE] {}", "**[DONE]** {}"),
+        *("~~{}~~ ✅", "[x] {}", "**[x]** {}", "[✓] {}", "[DONE] {}", "**[DONE]** {}"),
         *("(done) {}", "DONE: {}", "DONE - {}", "Completed: {}", "COMPLETED — {}"),
     ),
     TaskState.IN_PROGRESS: (
@@ -134,6 +134,16 @@ def _bare(title: str) -> str:
             ("## Tasks", "- Make the ✅ appear", "- Say `- DONE`", "- Handle blocked: by X"),
             ["todo Make the ✅ appear", "todo Say `- DONE`", "todo Handle blocked: by X"],
             id="not-within-a-title",
+        ),
+        pytest.param(
+            ("### Phase 1: Saw `[x]`", "### `[x]` Phase 2: Oil", "### Phase 3: Wax"),
+            ["done Phase 1: Saw", "done Phase 2: Oil", "todo Phase 3: Wax"],
+            id="boxes-in-code-in-headings",
+        ),
+        pytest.param(
+            ("## Status values:", "- `[ ]` Not started", "- `[x]` Done", "## Work", "- [ ] Saw"),
+            ["todo Saw"],
+            id="boxes-in-code-in-a-list-explain-boxes",
         ),
     ],
 )
