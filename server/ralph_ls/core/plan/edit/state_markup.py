@@ -20,11 +20,12 @@ from typing import NamedTuple
 from ralph_ls.core.plan.diff.text_diff import TextChange
 from ralph_ls.core.plan.edit.proposals import Lines, item_text
 from ralph_ls.core.plan.model import Task, TaskKind
-from ralph_ls.core.plan.parse.items import read_field, read_status, read_status_part
+from ralph_ls.core.plan.parse.items import read_field, read_status_part
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.table_rows import TableColumns, cells_of, read_columns
 from ralph_ls.core.plan.parse.words.state_tables import HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS
 from ralph_ls.core.plan.parse.words.state_words import word_like
+from ralph_ls.core.plan.parse.words.status_values import read_status
 from ralph_ls.core.plan.parse.words.title_states import (
     closing_remark,
     find_remark,
@@ -115,8 +116,7 @@ def sign_like(sign: str, word: StateWord) -> str:
 
 def text_start(line: str) -> int:
     """Where the words of an item begin, after its box and an emoji for its state."""
-    marks = find_marks(line)
-    if marks is None:
+    if (marks := find_marks(line)) is None:
         return 0
     sign = opening_sign(line[marks.text :])
     if marks.box is not None or sign is None:

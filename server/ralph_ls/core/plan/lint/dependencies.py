@@ -85,9 +85,7 @@ def read_dependencies(tasks: Sequence[Task], bodies: TaskBodies) -> tuple[TaskDe
         prefix = _prefix_of(name.casefold())
         is_label = prefix is not None and prefix in prefixes
         if target is None and not (_has_id_form(name) or is_label):
-            name = written.text
-            number = _word_of(_LABEL_WORD.sub("", name)).casefold()
-            target = known.get(normalise_title(fold_whitespace(name))) or known.get(number)
+            name, target = written.text, _named(written.text, known)
             if target is None:
                 continue
         end = written.start + len(name)
@@ -242,6 +240,12 @@ def _word_of(text: str) -> str:
 
 def _has_id_form(word: str) -> bool:
     return _EXPLICIT.fullmatch(word) is not None or _DERIVED.fullmatch(word) is not None
+
+
+def _named(text: str, known: Mapping[str, Task]) -> Task | None:
+    """The task that a text names by its title, or by a number behind a word: ``Tasks 1.1``."""
+    number = _word_of(_LABEL_WORD.sub("", text)).casefold()
+    return known.get(normalise_title(fold_whitespace(text))) or known.get(number)
 
 
 def _prefix_of(label: str) -> str | None:

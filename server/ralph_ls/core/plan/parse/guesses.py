@@ -617,20 +617,27 @@ def _rows_with_unknown_states(text: str) -> Iterator[int]:
 
 
 def _rows_of_parts(text: str, *, named: bool) -> Iterator[int]:
-    """The same of tables that number the parts of the work: ``| Phase | What |``.
+    """The same of tables that number the parts of the work: ``| Phase | What |``, ``| # | Task |``.
 
     Not only ``named`` ones: also those with a title.
     """
     for number, line, columns in _rows_in_tables(text):
-        is_work = columns.is_of_work and columns.number is not None
-        if (is_work or not named) and columns.title is not None and columns.state is None:
+        if columns.state is None and _may_be_of_work(line, columns, named=named):
             yield number
-        if not columns.has_parts or columns.state is not None or columns.part is None:
-            continue
-        cells = [line[slice(*cell)].strip(" *_`").lower() for cell in cells_of(line)]
-        name = cells[columns.part] if columns.part < len(cells) else ""
-        if name.isdecimal() or STEP_NAME.match(name) is not None:
-            yield number
+
+
+def _may_be_of_work(line: str, columns: TableColumns, *, named: bool) -> bool:
+    is_work = (columns.is_of_work and columns.number is not None) or not named
+    return (is_work and columns.title is not None) or _names_part(line, columns)
+
+
+def _names_part(line: str, columns: TableColumns) -> bool:
+    """Whether a row names or numbers a part of the work in the column for them."""
+    if not columns.has_parts or columns.part is None:
+        return False
+    cells = [line[slice(*cell)].strip(" *_`").lower() for cell in cells_of(line)]
+    name = cells[columns.part] if columns.part < len(cells) else ""
+    return name.isdecimal() or STEP_NAME.match(name) is not None
 
 
 def _rows_in_tables(text: str) -> Iterator[tuple[int, str, TableColumns]]:

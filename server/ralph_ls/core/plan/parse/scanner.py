@@ -53,10 +53,7 @@ from ralph_ls.core.plan.parse.items import (
     note_field,
     read_field,
     read_state_line,
-    read_status,
     read_status_part,
-    says_all_done,
-    says_partly_done,
 )
 from ralph_ls.core.plan.parse.lines import (
     BlockFinding,
@@ -79,6 +76,11 @@ from ralph_ls.core.plan.parse.table_rows import EMPTY_CELLS, TableColumns, read_
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 from ralph_ls.core.plan.parse.words.section_words import ALL_DONE, PARTS_DONE, STEP_NAME, TASK_NAME
 from ralph_ls.core.plan.parse.words.state_words import ITEM_SIGN, box_mark, read_state_word
+from ralph_ls.core.plan.parse.words.status_values import (
+    read_status,
+    says_all_done,
+    says_partly_done,
+)
 from ralph_ls.core.plan.parse.words.title_states import bold_remark, opening_sign
 from ralph_ls.protocol.task_words import TaskState
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingSection
-from ralph_ls.core.plan.parse.items import PlanItemDraft, read_status
+from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import MarkdownLine
 from ralph_ls.core.plan.parse.titles import is_explicit_id
 from ralph_ls.core.plan.parse.words.section_words import (
@@ -28,6 +28,7 @@ from ralph_ls.core.plan.parse.words.section_words import (
     WORK_COLUMNS,
 )
 from ralph_ls.core.plan.parse.words.state_words import read_state
+from ralph_ls.core.plan.parse.words.status_values import read_status
 from ralph_ls.protocol.task_words import TaskState
 
 

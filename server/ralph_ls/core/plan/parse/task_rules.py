@@ -143,29 +143,34 @@ def select_tasks(
     described = {item.section for item in items if item.is_described}
     labelled = _labelled_sections(items)
     in_fields = field_sections(items)
-    stated = frozenset() if context.has_box else _stated_sections(items, context)
-    finished = frozenset() if context.has_box else _finished_by_lines(items)
+    stated = _stated_sections(items, context)
+    finished = _finished_by_lines(items, context)
     for item in items:
         around = None if item.parent is None else row_of.get(item.parent)
         holder = around
         is_in_task = around is not None or _is_aside(item, described, labelled, in_fields)
         if _may_be_task(item, context, stated, is_in_task=is_in_task):
-            written_state, text = _read_sign(item)
+            written_state, text = _read_sign(item, finished)
             parts = read_title(text)
             findings.extend(_check(item, parts))
             if parts.title and _is_task(item, parts):
                 holder = len(rows)
                 state = _state_of(item, parts, written_state, context.dialect)
-                if state is TaskState.TODO and item in finished:
-                    state = TaskState.DONE
                 rows.append(_to_row(item, parts, state, rows, parent=around))
         if holder is not None:
             row_of[item] = holder
     return _with_criteria(rows, items, context.described), findings
 
 
-def _finished_by_lines(items: Iterable[PlanItemDraft]) -> frozenset[PlanItemDraft]:
-    """The items without a state whose lines all say that they are done: several ``- ✅ …``."""
+def _finished_by_lines(
+    items: Iterable[PlanItemDraft], context: PlanContext
+) -> frozenset[PlanItemDraft]:
+    """The items without a state whose lines all say that they are done: several ``- ✅ …``.
+
+    None in a plan with boxes.
+    """
+    if context.has_box:
+        return frozenset()
     lines: dict[PlanItemDraft, list[bool]] = {}
     for item in items:
         around = item.parent
@@ -401,7 +406,10 @@ def _stated_sections(
     """The sections without a meaning in which most items have a state.
 
     Numbered ones that are tasks anyway are not counted: their states would decide over the others.
+    None in a plan with boxes.
     """
+    if context.has_box:
+        return frozenset()
     counts: Counter[HeadingSection] = Counter()
     for item in items:
         is_prose = bool(item.label) and is_prose_label(item.label)
@@ -439,13 +447,17 @@ def item_has_state(item: PlanItemDraft) -> bool:
     return has_tag(item.text) or closing_remark(item.text) is not None
 
 
-def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
+def _read_sign(
+    item: PlanItemDraft, finished: Collection[PlanItemDraft]
+) -> tuple[TaskState | None, str]:
     """Split the state off an item without a box: an emoji in front, or a remark at its end.
 
     A heading has none left.
     """
     if item.box is not None or item.kind is not TaskKind.ITEM:
         return item.written_state, item.text
+    if item in finished:
+        return TaskState.DONE, item.text
     sign, remark = opening_sign(item.text), closing_remark(item.text)
     if sign is not None:
         written_state, text = read_opening_sign(item.text, sign[1])

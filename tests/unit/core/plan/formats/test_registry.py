@@ -213,3 +213,18 @@ class TestPromptOfAFormat:
         assert text.count("This is its beginning") == 3
         assert text.endswith("Read it in the file.")
         assert "b.md" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_own"),
+    [
+        ("# Tasks: Pay\n- [ ] Ask the bank\n", True),
+        ("\ufeff\n# Tasks: Pay\n", True),
+        ("- [ ] T001 Ask the bank\n", True),
+        ("- [x] Ask the bank [US1]\n", True),
+        ("- [ ] Ask the bank\n", False),
+        ("", False),
+    ],
+)
+def test_the_text_of_a_feature_shows_that_it_is_spec_kit_s(text: str, is_own: bool) -> None:
+    assert (FORMATS[PlanKind.SPEC_KIT].load().why_foreign(text) == "") is is_own

@@ -6,8 +6,8 @@ import pytest
 
 from ralph_ls.core.plan.edit.task_edits import untick_task
 from ralph_ls.core.plan.model import GuessCause
-from ralph_ls.core.plan.parse.items import read_status
 from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.words.status_values import read_status
 from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import problems_of, shown
 

@@ -15,12 +15,7 @@ from ralph_ls.core.plan.parse.headings import (
     open_document,
     open_section,
 )
-from ralph_ls.core.plan.parse.items import (
-    CRITERIA_FIELD,
-    describes_task,
-    field_label,
-    read_field,
-)
+from ralph_ls.core.plan.parse.items import CRITERIA_FIELD, describes_task, field_label, read_field
 from ralph_ls.core.plan.parse.table_rows import read_columns
 from ralph_ls.core.plan.parse.titles import is_placeholder
 from ralph_ls.core.plan.parse.words.section_words import WORK

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.plan.edit.task_edits import tick_task, untick_task
-from ralph_ls.core.plan.parse.items import read_status
 from ralph_ls.core.plan.parse.words.state_words import is_done_word
+from ralph_ls.core.plan.parse.words.status_values import read_status
 from ralph_ls.core.plan.parse.words.title_states import closing_remark, opening_remark
 from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import plan_of, shown

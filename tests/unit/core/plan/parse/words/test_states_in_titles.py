@@ -131,6 +131,11 @@ def _bare(title: str) -> str:
             id="in-a-table-of-other-things",
         ),
         pytest.param(
+            ("| # | Step |", "|---|---|", "| 1 ✅ | Parse |", "| 2 |", "| 3 | ⏳ Send |"),
+            ["done Parse", "inProgress Send"],
+            id="rows-may-lack-cells",
+        ),
+        pytest.param(
             ("## Tasks", "- Make the ✅ appear", "- Say `- DONE`", "- Handle blocked: by X"),
             ["todo Make the ✅ appear", "todo Say `- DONE`", "todo Handle blocked: by X"],
             id="not-within-a-title",
