@@ -75,8 +75,8 @@ def wholes_of_done_parts(
 def parts_in(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task]]:
     """Each task that is a part of another one, behind that: nested, or by number (``2.1``).
 
-    By number not if it only tests what the lines below the other say, as Kiro's ``2.1 Write a
-    property test`` below ``2. Create the parser``.
+    By number not if it only tests the other, as Kiro's ``2.1 Write a property test`` behind
+    ``2. Create the parser``.
     """
     by_id: dict[str, Task] = {}
     numbered: dict[tuple[str, str], Task] = {}
@@ -93,8 +93,7 @@ def parts_in(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task]]:
 
 
 def _is_test_of(task: Task, around: Task) -> bool:
-    is_test = _TEST.search(task.title) is not None and _TEST.search(around.title) is None
-    return around.end_line > around.line and is_test
+    return _TEST.search(task.title) is not None and _TEST.search(around.title) is None
 
 
 _TEST = re.compile(

@@ -4,7 +4,7 @@ import pytest
 
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.parts import done_by_parts
+from ralph_ls.core.plan.parts import done_by_parts, parts_in
 from ralph_ls.core.plan.queries import PlanCounts, count_tasks, newly_done, next_task, task_called
 from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import plan_of
@@ -315,6 +315,13 @@ def test_what_only_holds_parts_is_done_with_them(lines: tuple[str, ...], names: 
     assert [task.title for task in done_by_parts(plan.tasks)] == names
     open_states = [task for task in plan.tasks if not task.optional and task.state in OPEN_STATES]
     assert count_tasks(plan).open_required == len(open_states) - len(names)
+
+
+def test_tests_behind_a_task_on_one_level_are_no_parts_of_it() -> None:
+    tasks = plan_of("- [ ] 2. Set the bench up", "- [ ] 2.1 Test the saw", "- [ ] 2.2 Paint").tasks
+    assert [(whole.title, part.title) for whole, part in parts_in(tasks)] == [
+        ("2. Set the bench up", "2.2 Paint")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,11 @@ def test_what_the_template_says_of_the_order_is_no_task(lines: tuple[str, ...]) 
     ]
 
 
+def test_checkpoints_beside_numbered_tasks_are_none() -> None:
+    lines = ("- [ ] T001 Dig", "## Checkpoints", "**After phase 1:**", "- [ ] The bed is dug")
+    assert shown(*lines) == ["todo Dig"]
+
+
 def test_fields_of_a_document_are_no_tasks() -> None:
     lines = ("# Tasks: Kettle", "- **Input**: its design", "- **Prerequisites**: none", "- Boil")
     assert shown(*lines) == ["todo Boil"]

@@ -215,7 +215,7 @@ CRITERIA = compile_both(
     r"|(?:[\w'.-]+ ){0,2}check ?list (?:for|before|after|zu[mr]?|für|pour|avant|para|перехода"
     r"|перед|для|do|voor) .*"
     r"|definition of done\b.*"
-    r"|(?:exit|quality|release|entry) gates?\b.*"
+    r"|(?:exit|quality|release|entry) gates?\b.*|(?:phase )?checkpoints"
     r"|(?:final|ship|launch|release|pre ?flight|submission|delivery) check ?list\b.*"
     r"|(?:[\w'-]+ ){0,2}(?:migration|security|quality|completion|rollout|cutover|go live|mainnet"
     r"|production|readiness|compliance|smoke|regression|guardrails?) check ?list"
