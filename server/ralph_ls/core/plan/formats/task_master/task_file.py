@@ -14,7 +14,7 @@ Parsing is total: what cannot be read is reported, and the rest is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
@@ -140,6 +140,7 @@ def read_task_file(text: str, tag: str | None = None) -> TaskFile:
         if name in wanted
         for task in reader.read_tag(name, array, is_first=name == first)
     ]
+    tasks = _with_needs_of_tasks(tasks)
     findings += _unknown_needs(tasks)
     findings += _open_below_done(tasks)
     findings.sort(key=lambda one: one.start)
@@ -334,6 +335,23 @@ class _Reader:
     def _report(self, code: str, message: str, node: JsonNode) -> None:
         end = node.end if node.members is None else node.start + 1
         self._findings.append(TaskFinding(code, message, node.start, end))
+
+
+def _with_needs_of_tasks(tasks: Sequence[MasterTask]) -> list[MasterTask]:
+    """The tasks, of which a subtask may need a whole task by a number that no sibling has."""
+    known = {task.id for task in tasks}
+    return [
+        task
+        if task.parent is None or known.issuperset(task.needs)
+        else replace(task, needs=tuple(_need_of(task.parent, name, known) for name in task.needs))
+        for task in tasks
+    ]
+
+
+def _need_of(parent: str, name: str, known: Collection[str]) -> str:
+    tag, colon, _ = parent.rpartition(":")
+    whole = f"{tag}{colon}{name.removeprefix(parent + '.')}"
+    return whole if name not in known and whole in known and whole != parent else name
 
 
 def _unknown_needs(tasks: Sequence[MasterTask]) -> Iterator[TaskFinding]:

@@ -259,6 +259,16 @@ def test_words_of_other_tools_have_a_state_too(status: str, state: TaskState) ->
     assert task.state is state
 
 
+def test_a_subtask_may_need_a_task_whose_number_no_sibling_has() -> None:
+    parts = [{"id": 1, "title": "c"}, {"id": 2, "title": "d", "dependencies": [1, 5, 6, 9]}]
+    tasks = [{"id": 5, "title": "a"}, {"id": 6, "title": "b", "subtasks": parts}]
+    tagged = json.dumps({"x": {"tasks": []}, "y": {"tasks": tasks}})
+    for text, tag in ((tasks_of(*tasks), ""), (tagged, "y:")):
+        needs = read_task_file(text).tasks[-1].needs
+        assert [name.removeprefix(tag) for name in needs] == ["6.1", "5", "6.6", "6.9"]
+        assert all(name.startswith(tag) for name in needs)
+
+
 def test_tasks_of_other_tags_are_reported() -> None:
     tags = {
         "master": {"tasks": [{"id": 1, "title": "a"}]},
