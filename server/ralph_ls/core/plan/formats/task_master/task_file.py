@@ -140,7 +140,7 @@ def read_task_file(text: str, tag: str | None = None) -> TaskFile:
         if name in wanted
         for task in reader.read_tag(name, array, is_first=name == first)
     ]
-    tasks = _with_needs_of_tasks(tasks)
+    tasks = _with_known_needs(tasks)
     findings += _unknown_needs(tasks)
     findings += _open_below_done(tasks)
     findings.sort(key=lambda one: one.start)
@@ -337,21 +337,18 @@ class _Reader:
         self._findings.append(TaskFinding(code, message, node.start, end))
 
 
-def _with_needs_of_tasks(tasks: Sequence[MasterTask]) -> list[MasterTask]:
+def _with_known_needs(tasks: Sequence[MasterTask]) -> list[MasterTask]:
     """The tasks, of which a subtask may need a whole task by a number that no sibling has."""
-    known = {task.id for task in tasks}
-    return [
-        task
-        if task.parent is None or known.issuperset(task.needs)
-        else replace(task, needs=tuple(_need_of(task.parent, name, known) for name in task.needs))
-        for task in tasks
-    ]
+    ids = {task.id for task in tasks}
+    return [replace(one, needs=tuple(_need(one, name, ids) for name in one.needs)) for one in tasks]
 
 
-def _need_of(parent: str, name: str, known: Collection[str]) -> str:
-    tag, colon, _ = parent.rpartition(":")
-    whole = f"{tag}{colon}{name.removeprefix(parent + '.')}"
-    return whole if name not in known and whole in known and whole != parent else name
+def _need(task: MasterTask, name: str, known: Collection[str]) -> str:
+    if task.parent is None or name in known:
+        return name
+    tag, colon, _ = task.parent.rpartition(":")
+    whole = f"{tag}{colon}{name.removeprefix(task.parent + '.')}"
+    return whole if whole in known and whole != task.parent else name
 
 
 def _unknown_needs(tasks: Sequence[MasterTask]) -> Iterator[TaskFinding]:
