@@ -158,7 +158,7 @@ class HeadingSection:
     is_waiting: bool = False
     """True below ``Blocked`` and the like."""
     is_stage: bool = False
-    """True below ``2. Design``, whose boxes are work in its place."""
+    """True below ``2. Design`` or ``Goal: a lid``, whose boxes are work in its place."""
     is_finding: bool = False
     """True below ``Missing``, which says what is not there where headings are the tasks."""
     is_order: bool = False
@@ -268,7 +268,17 @@ def open_section(
 
 
 def _is_stage(title: str) -> bool:
-    return NUMBERED.match(title) is not None and _normalise(title) in STAGES
+    """Whether a heading names a stage of the work, by its number or by its goal."""
+    is_numbered = NUMBERED.match(title) is not None and _normalise(title) in STAGES
+    return is_numbered or _GOAL.match(title) is not None
+
+
+_GOAL = compile_both(
+    r"\W*(?:(?:sub-?|sprint |phase )?goal|objective|aim|ziel|objectif|objetivo|цель|cel|doel"
+    r"|obiettivo|hedef|tujuan|mục tiêu|мета|목표|目标|目標)(?: ?[0-9]+)? ?(?:[:：\u2013\u2014]|-(?=\s))\s*\w",  # noqa: RUF001
+    re.IGNORECASE,
+)
+"""``Goal: a parser``, which is about work, where ``Goals`` is prose."""
 
 
 def with_parents(section: HeadingSection | None) -> Iterator[HeadingSection]:

@@ -744,3 +744,12 @@ def test_brackets_behind_an_id_and_its_tags_make_a_task_optional() -> None:
 def test_a_stage_with_a_number_comes_in_its_place() -> None:
     lines = ("## 1. Design", "- [ ] 1.1 Draw", "## 2. Build", "- [ ] Saw", "## Design", "- [ ] Why")
     assert [task.is_criterion for task in plan_of(*lines).tasks] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    "goal", ["Goal: a lid", "목표: 기본 구조", "Objective 2 - a spout", "目标：盖子"]
+)  # noqa: RUF001
+def test_a_group_that_is_called_by_its_goal_comes_in_its_place(goal: str) -> None:
+    lines = ("## Phase 1", f"### {goal}", "- [ ] Cut", "## Phase 2", "- [ ] Paint", "## Goals")
+    tasks = plan_of(*lines, "- [ ] it looks good").tasks
+    assert [task.is_criterion for task in tasks] == [False, False, True]
