@@ -275,7 +275,8 @@ def _is_stage(title: str) -> bool:
 
 _GOAL = compile_both(
     r"\W*(?:(?:sub-?|sprint |phase )?goal|objective|aim|ziel|objectif|objetivo|цель|cel|doel"
-    r"|obiettivo|hedef|tujuan|mục tiêu|мета|목표|目标|目標)(?: ?[0-9]+)? ?(?:[:：\u2013\u2014]|-(?=\s))\s*\w",  # noqa: RUF001
+    r"|obiettivo|hedef|tujuan|mục tiêu|мета|목표|目标|目標)(?: ?[0-9]+)? ?"
+    r"(?:[:\uff1a\u2013\u2014]|-(?=\s))\s*\w",
     re.IGNORECASE,
 )
 """``Goal: a parser``, which is about work, where ``Goals`` is prose."""

@@ -747,8 +747,8 @@ def test_a_stage_with_a_number_comes_in_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "goal", ["Goal: a lid", "목표: 기본 구조", "Objective 2 - a spout", "目标：盖子"]
-)  # noqa: RUF001
+    "goal", ["Goal: a lid", "목표: 기본 구조", "Objective 2 - a spout", "目标\uff1a盖子"]
+)
 def test_a_group_that_is_called_by_its_goal_comes_in_its_place(goal: str) -> None:
     lines = ("## Phase 1", f"### {goal}", "- [ ] Cut", "## Phase 2", "- [ ] Paint", "## Goals")
     tasks = plan_of(*lines, "- [ ] it looks good").tasks
