@@ -287,7 +287,8 @@ _PRIORITIES = {**_SEVERITIES, "p0": Priority.P0, "p1": Priority.P1, "p2": Priori
 
 def _is_task_by_box(item: PlanItemDraft, context: PlanContext) -> bool:
     """Whether an item with a box is a task; not a check in a plan whose tasks have numbers."""
-    is_check = context.dialect.has_checks_apart and item.section.has_criteria
+    is_of_criteria = item.section.has_criteria or item.is_labelled
+    is_check = context.dialect.has_checks_apart and is_of_criteria
     if is_check and _NUMBERED_TASK.match(item.text) is None:
         return False
     return counts_with_box(item) and item.section not in context.described

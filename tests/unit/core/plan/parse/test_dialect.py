@@ -135,6 +135,15 @@ def test_checkpoints_beside_numbered_tasks_are_none() -> None:
     assert shown(*lines) == ["todo Dig"]
 
 
+@pytest.mark.parametrize(
+    "label", ["**Acceptance Criteria:**", "**独立验收标准**:", "**Success criteria**:"]
+)
+@pytest.mark.parametrize("heading", ["## Phase 1: Setup", "## Phase 1: Setup (P1)", "## Setup"])
+def test_criteria_above_numbered_tasks_are_none(heading: str, label: str) -> None:
+    lines = (heading, label, "- [ ] It runs", "- [ ] It is fast", "", "### Tasks", "- [ ] T001 Dig")
+    assert shown("# Tasks: Bed", *lines) == ["todo Dig"]
+
+
 def test_fields_of_a_document_are_no_tasks() -> None:
     lines = ("# Tasks: Kettle", "- **Input**: its design", "- **Prerequisites**: none", "- Boil")
     assert shown(*lines) == ["todo Boil"]
