@@ -242,10 +242,12 @@ def progress_of(root: Path, plan: DetectedPlan) -> tuple[int, int]:
 @functools.lru_cache(maxsize=MOST_READ)
 def _counted(text: str, kind: PlanKind, tag: str) -> tuple[int, int]:
     from ralph_ls.core.plan.formats.dispatch import parse_plan
+    from ralph_ls.core.plan.queries import count_tasks
 
     plan = parse_plan(text, kind, tag=tag).plan
-    tasks = [one for one in plan.tasks if one.state is not TaskState.SKIPPED]
-    return sum(one.state is TaskState.DONE for one in tasks), len(tasks)
+    counts = count_tasks(plan)
+    n_skipped = sum(n for (state, _), n in plan.tally().items() if state is TaskState.SKIPPED)
+    return counts.done, counts.total - n_skipped
 
 
 def _names(root: Path, environment: Mapping[str, str]) -> list[str]:

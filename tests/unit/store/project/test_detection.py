@@ -19,6 +19,7 @@ from ralph_ls.store.project.detection import (
     likely_plans,
     name_likely_plans,
 )
+from ralph_ls.store.project.plan_choice import progress_of
 
 NOTES = "scripts/ralph/progress.txt"
 FIXPLAN, SPEC = ProfileName.FIXPLAN, ProfileName.SPEC
@@ -369,6 +370,16 @@ def write(root: Path, path: str, text: str = "- [ ] a\n") -> None:
 
 
 class TestPlansOfOtherTools:
+    def test_one_that_is_done_but_for_a_group_of_done_parts_has_no_open_tasks(
+        self, tmp_path: Path
+    ) -> None:
+        finished, begun = ".kiro/specs/pay/tasks.md", ".kiro/specs/ship/tasks.md"
+        write(tmp_path, finished, "- [x] 1. a\n- [ ] 2. b\n  - [x] 2.1 c\n- [-] 3. d\n")
+        write(tmp_path, begun, "- [x] 1. a\n- [ ] 2. b\n")
+        found = {one.path: progress_of(tmp_path, one) for one in detect_plans(tmp_path)}
+        assert found == {finished: (3, 3), begun: (1, 2)}
+        assert load_settings(tmp_path, {}, {}).config.paths.plan == begun
+
     def test_they_are_found_by_their_places(self, tmp_path: Path) -> None:
         put(
             tmp_path, "openspec/changes/archive/old/tasks.md", "openspec/changes/x/tasks.md", A,
