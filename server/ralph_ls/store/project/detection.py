@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -108,15 +108,18 @@ def likely_plans(root: Path) -> tuple[str, ...]:
     Without one in the root or its ``docs``, those one folder below the root, of which the first
     hundred are looked into; then those of the features in ``specs``.
     """
-    folders = (name for name in _names_in(root) if _is_own_folder(root, name))
-    features = expand(root, "specs/*", not_in=tuple(_FILLED_BY_TOOLS))
-    places = (("", "docs", "doc"), islice(folders, _MOST_FOLDERS), islice(features, _MOST_FOLDERS))
-    found = (
-        tuple(one for folder in some for one in _likely_in(root, folder)) for some in places[:2]
-    )
-    return next(filter(None, found), ()) or tuple(
-        one for folder in places[2] for one in _likely_in(root, folder) if not is_of_tool(root, one)
-    )
+    if near := _likely_among(root, ("", "docs", "doc")):
+        return near
+    below = _likely_among(root, (one for one in _names_in(root) if _is_own_folder(root, one)))
+    if below:
+        return below
+    features = _likely_among(root, expand(root, "specs/*", not_in=tuple(_FILLED_BY_TOOLS)))
+    return tuple(one for one in features if not is_of_tool(root, one))
+
+
+def _likely_among(root: Path, folders: Iterable[str]) -> tuple[str, ...]:
+    some = islice(folders, _MOST_FOLDERS)
+    return tuple(one for folder in some for one in _likely_in(root, folder))
 
 
 def _likely_in(root: Path, folder: str) -> list[str]:

@@ -21,7 +21,7 @@ from ralph_ls.core.plan.diff.text_diff import TextChange
 from ralph_ls.core.plan.edit.proposals import Lines, item_text
 from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.plan.parse.items import read_field, read_status_part
-from ralph_ls.core.plan.parse.lines import find_marks
+from ralph_ls.core.plan.parse.lines import find_marks, text_begin
 from ralph_ls.core.plan.parse.table_rows import TableColumns, cells_of, read_columns
 from ralph_ls.core.plan.parse.words.state_tables import HEADING_SIGNS, ITEM_SIGNS, STATUS_SIGNS
 from ralph_ls.core.plan.parse.words.state_words import word_like
@@ -167,7 +167,8 @@ def reword_remark(remark: str, word: StateWord) -> str:
 
 def find_strike(line: str, start: int) -> tuple[int, int] | None:
     """The places of the two ``~~`` around a title."""
-    end = line.find("~~", (begin := line.find("~~", start)) + 2)
+    begin = line.find("~~", start)
+    end = line.find("~~", begin + 2)
     return None if begin < 0 or end < 0 else (begin, end)
 
 
@@ -178,8 +179,7 @@ def _own(
     if mark is not None and is_box(line, mark):
         return StatePiece(0, *mark, word.box)
     if kind is TaskKind.ITEM:
-        marks = find_marks(line)
-        at = 0 if marks is None else marks.text
+        at = text_begin(line)
         if (sign := opening_sign(line[at:])) is None:
             return None
         begin = at + sign[0]

@@ -13,7 +13,7 @@ from typing import assert_never
 from ralph_ls.core.plan.edit.task_edits import block_task, tick_task
 from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark, QuickFix
 from ralph_ls.core.plan.model import GuessCause, ParsedPlan, Task, TaskKind
-from ralph_ls.core.plan.parse.lines import after_loose_box, find_marks, lines_of
+from ralph_ls.core.plan.parse.lines import after_loose_box, find_marks, lines_of, text_begin
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.words.title_states import opening_sign
 from ralph_ls.protocol.errors import RalphError
@@ -206,11 +206,13 @@ def _box_at(task: Task, text: str) -> _BoxChange:
     if task.kind is TaskKind.HEADING:
         return _after_heading(text, task.start), 0, f"{box} "
     line = text[task.start : task.end]
-    marks = find_marks(line)
-    at = 0 if marks is None else marks.text
+    at = text_begin(line)
     sign = opening_sign(line[at:])
-    gone = 0 if sign is None else len(line[at:]) - len(line[at + sign[1] :].lstrip())
-    return task.start + at, gone, f"{box} "
+    if sign is None:
+        return task.start + at, 0, f"{box} "
+    # Marks for bold words around the emoji stay: ``**✅ Parse** it``.
+    gone = len(line[at:]) - len(line[at + sign[1] :].lstrip())
+    return task.start + at, gone, f"{box} {line[at : at + sign[0]]}"
 
 
 def _difference(title: str, before: str, after: str) -> QuickFixEdit:

@@ -90,6 +90,12 @@ def find_marks(line: str) -> ListMarks | None:
     return ListMarks(starts=tuple(starts), contents=tuple(contents), box=box, text=text)
 
 
+def text_begin(line: str) -> int:
+    """Where the text of a list item begins, behind marker and box; 0 in any other line."""
+    marks = find_marks(line)
+    return 0 if marks is None else marks.text
+
+
 def begins_like_box(text: str) -> bool:
     """Whether a text begins like an open box, which is one only in an item: ``☐ a``, ``• [ ] a``.
 

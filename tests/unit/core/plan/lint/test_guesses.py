@@ -361,6 +361,9 @@ def test_what_the_plan_says_is_no_guess(text: str) -> None:
     ("text", "fixed"),
     [
         pytest.param("1. b\r\n2. ✅  c\r\n", "1. [ ] b\r\n2. [x] c\r\n", id="lines"),
+        pytest.param(
+            "1. b\n2. **✅ Cut** c\n", "1. [ ] b\n2. [x] **Cut** c\n", id="an-emoji-in-bold-words"
+        ),
         pytest.param("# P\n### Task 1: a\n", "# P\n### [ ] Task 1: a\n", id="heading"),
         pytest.param(
             "- [x] a\n### Task 1: b\n### T002: c",

@@ -140,7 +140,8 @@ def read_task_file(text: str, tag: str | None = None) -> TaskFile:
         if name in wanted
         for task in reader.read_tag(name, array, is_first=name == first)
     ]
-    tasks = _with_known_needs(tasks)
+    ids = {task.id for task in tasks}
+    tasks = [_with_known_needs(task, ids) for task in tasks]
     findings += _unknown_needs(tasks)
     findings += _open_below_done(tasks)
     findings.sort(key=lambda one: one.start)
@@ -337,18 +338,17 @@ class _Reader:
         self._findings.append(TaskFinding(code, message, node.start, end))
 
 
-def _with_known_needs(tasks: Sequence[MasterTask]) -> list[MasterTask]:
-    """The tasks, of which a subtask may need a whole task by a number that no sibling has."""
-    ids = {task.id for task in tasks}
-    return [replace(one, needs=tuple(_need(one, name, ids) for name in one.needs)) for one in tasks]
-
-
-def _need(task: MasterTask, name: str, known: Collection[str]) -> str:
-    if task.parent is None or name in known:
-        return name
+def _with_known_needs(task: MasterTask, ids: Collection[str]) -> MasterTask:
+    """The task; a subtask may need a whole task by a number that no sibling has."""
+    if task.parent is None or all(name in ids for name in task.needs):
+        return task
     tag, colon, _ = task.parent.rpartition(":")
-    whole = f"{tag}{colon}{name.removeprefix(task.parent + '.')}"
-    return whole if whole in known and whole != task.parent else name
+    needs = []
+    for name in task.needs:
+        whole = f"{tag}{colon}{name.removeprefix(task.parent + '.')}"
+        is_whole = name not in ids and whole in ids and whole != task.parent
+        needs.append(whole if is_whole else name)
+    return replace(task, needs=tuple(needs))
 
 
 def _unknown_needs(tasks: Sequence[MasterTask]) -> Iterator[TaskFinding]:
