@@ -39,25 +39,13 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
     begin, title = line.text.find(title), section.with_signs(title)
     found = _find_box(title) or _find_sign(title, section) or _find_words(title, section)
     found = found or _HeadingState(title)
-    mark = found.mark
-    return PlanItemDraft(
-        line=line.number,
-        start=line.start,
-        end=line.start + len(line.text),
-        column=line.column,
-        content=line.column,
-        is_numbered=False,
-        box=found.box,
-        text=found.text,
-        section=section,
-        parent=None,
-        kind=TaskKind.HEADING,
-        mark=None if mark is None else (begin + mark[0], begin + mark[1]),
-        written_state=found.state,
-        is_signed=found.is_signed,
-        is_coloured=found.is_coloured,
-        is_in_words=found.is_in_words,
-    )
+    item = PlanItemDraft.of_line(line, TaskKind.HEADING, section, box=found.box, text=found.text)
+    if (mark := found.mark) is not None:
+        item.mark = (begin + mark[0], begin + mark[1])
+    item.written_state = found.state
+    item.is_signed, item.is_coloured = found.is_signed, found.is_coloured
+    item.is_in_words = found.is_in_words
+    return item
 
 
 class _HeadingState(NamedTuple):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingSection
+from ralph_ls.core.plan.parse.lines import MarkdownLine
 from ralph_ls.core.plan.parse.titles import fold_whitespace
 from ralph_ls.core.plan.parse.words.chinese import compile_both, in_both_scripts
 from ralph_ls.core.plan.parse.words.section_words import STATUS_LABELS
@@ -98,6 +99,31 @@ class PlanItemDraft:
     """True for a heading with a line such as ``- **Owner**: …`` below it."""
     fields: frozenset[str] = frozenset()
     """The fields below a heading, such as ``File``, which describe it if there are several."""
+
+    @classmethod
+    def of_line(
+        cls,
+        line: MarkdownLine,
+        kind: TaskKind,
+        section: HeadingSection,
+        *,
+        box: str | None,
+        text: str,
+    ) -> PlanItemDraft:
+        """A heading or a row, which is one line without a marker and in no item."""
+        return cls(
+            line=line.number,
+            start=line.start,
+            end=line.start + len(line.text),
+            column=line.column,
+            content=line.column,
+            is_numbered=False,
+            box=box,
+            text=text,
+            section=section,
+            parent=None,
+            kind=kind,
+        )
 
     @property
     def threshold(self) -> int:

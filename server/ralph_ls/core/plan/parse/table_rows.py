@@ -281,23 +281,9 @@ def row_item(
     is_without_state = row.box is None and row.written_state is None
     status = line.text[slice(*row.mark)].strip(" *_`")
     is_odd = is_without_state and columns.state is not None and status not in EMPTY_CELLS
-    return PlanItemDraft(
-        line=line.number,
-        start=line.start,
-        end=line.start + len(line.text),
-        column=line.column,
-        content=line.column,
-        is_numbered=False,
-        box=row.box,
-        text=row.text,
-        section=section,
-        parent=None,
-        kind=TaskKind.ROW,
-        mark=row.mark,
-        written_state=row.written_state,
-        odd_status=status if is_odd else None,
-        severity=row.priority,
-        is_part=columns.has_parts,
-        is_planned=is_without_state and _is_planned(line.text, columns, section),
-        end_line=line.number,
-    )
+    item = PlanItemDraft.of_line(line, TaskKind.ROW, section, box=row.box, text=row.text)
+    item.mark, item.written_state = row.mark, row.written_state
+    item.odd_status, item.severity = (status if is_odd else None), row.priority
+    item.is_part, item.end_line = columns.has_parts, line.number
+    item.is_planned = is_without_state and _is_planned(line.text, columns, section)
+    return item

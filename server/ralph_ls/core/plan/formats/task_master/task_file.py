@@ -140,9 +140,8 @@ def read_task_file(text: str, tag: str | None = None) -> TaskFile:
         if name in wanted
         for task in reader.read_tag(name, array, is_first=name == first)
     ]
-    ids = {task.id for task in tasks}
-    tasks = [_with_known_needs(task, ids) for task in tasks]
-    findings += _unknown_needs(tasks)
+    tasks = [_with_known_needs(task, reader.ids) for task in tasks]
+    findings += _unknown_needs(tasks, reader.ids)
     findings += _open_below_done(tasks)
     findings.sort(key=lambda one: one.start)
     return TaskFile(text=text, tasks=tuple(tasks), lists=lists, findings=tuple(findings))
@@ -236,7 +235,8 @@ class _Reader:
     def __init__(self, text: str, findings: list[TaskFinding]) -> None:
         self._text = text
         self._findings = findings
-        self._ids: set[str] = set()
+        self.ids: set[str] = set()
+        """Those of the tasks that were read."""
         self._tag = self._prefix = ""
 
     def read_tag(self, tag: str, array: JsonNode, *, is_first: bool) -> Iterator[MasterTask]:
@@ -325,12 +325,12 @@ class _Reader:
 
     def _own_id(self, wanted: str, node: JsonNode) -> str:
         task_id, number = wanted, 2
-        while task_id in self._ids:
+        while task_id in self.ids:
             task_id, number = f"{wanted}-{number}", number + 1
         if task_id != wanted:
             message = f"an earlier task already has the id {wanted}; ids must be unique"
             self._report("task-id-duplicate", message, node)
-        self._ids.add(task_id)
+        self.ids.add(task_id)
         return task_id
 
     def _report(self, code: str, message: str, node: JsonNode) -> None:
@@ -351,8 +351,7 @@ def _with_known_needs(task: MasterTask, ids: Collection[str]) -> MasterTask:
     return replace(task, needs=tuple(needs))
 
 
-def _unknown_needs(tasks: Sequence[MasterTask]) -> Iterator[TaskFinding]:
-    known = {task.id for task in tasks}
+def _unknown_needs(tasks: Sequence[MasterTask], known: Collection[str]) -> Iterator[TaskFinding]:
     for task in tasks:
         for name in task.needs:
             if name not in known:
